@@ -114,7 +114,7 @@ void BroadPhase::Sweep(std::span<const AxisAlignedBox> boxes, int axis, int acro
   for (const Start& start : order_)
     for_strips(start, [&](int s) { strip_items_[strip_starts_[s]++] = start.box; });
 
-  for (int s = 0; s < strips; ++s) {
+  for (int s = 0; s < strips && !gave_up_; ++s) {
     // filling has advanced each start to its end, which is the next strip's start
     const int begin = s == 0 ? 0 : strip_starts_[s - 1];
     const std::span<const int> items =
@@ -122,7 +122,7 @@ void BroadPhase::Sweep(std::span<const AxisAlignedBox> boxes, int axis, int acro
     const int in_strip = static_cast<int>(items.size());
     of_strip_.Start(in_strip);
     for (int k = 0; k < in_strip; ++k) of_strip_.Set(k, boxes[items[k]]);
-    for (int k = 0; k < in_strip; ++k) {
+    for (int k = 0; k < in_strip && !GivesUp(); ++k) {
       const int i = items[k];
       of_strip_.ForEachOverlap(boxes[i], k + 1, in_strip, axis, [&](int l) {
         // report a pair only in the strip in which the two begin to overlap
@@ -153,8 +153,9 @@ void BroadPhase::FindAmong(std::span<const AxisAlignedBox> boxes) {
   all_.Start(n);
   for (int i = 0; i < n; ++i) all_.Set(i, boxes[i]);
   found_.clear();
+  gave_up_ = false;
   if (n <= kMaxPairwiseBoxes) {
-    for (int i = 0; i < n; ++i) {
+    for (int i = 0; i < n && !GivesUp(); ++i) {
       if (IsEmpty(boxes[i])) continue;
       all_.ForEachOverlap(boxes[i], i + 1, n, -1, [&](int j) { found_.emplace_back(i, j); });
     }
@@ -190,6 +191,7 @@ void BroadPhase::FindAmong(std::span<const AxisAlignedBox> boxes) {
     if (!is_swept_[i]) long_.push_back(i);
   }
   for (const int i : long_) {
+    if (GivesUp()) return;
     all_.ForEachOverlap(boxes[i], 0, n, -1, [&](int j) {
       if (j > i || is_swept_[j]) found_.emplace_back(std::min(i, j), std::max(i, j));
     });
@@ -219,12 +221,13 @@ const std::vector<std::pair<int, int>>& BroadPhase::FindOverlaps(
   found_.clear();
   all_.Start(n);
   for (int i = 0; i < n; ++i) all_.Set(i, boxes[i]);
-  for (int g = 0; g < count; ++g) {
+  for (int g = 0; g < count && !GivesUp(); ++g) {
     for (int i = starts[g]; i < starts[g + 1] - 1; ++i)
       all_.ForEachOverlap(boxes[i], i + 1, starts[g + 1], -1,
                           [&](int j) { found_.emplace_back(i, j); });
   }
   for (const auto& [g, h] : pairs_) {
+    if (GivesUp()) break;
     for (int i = starts[g]; i < starts[g + 1]; ++i)
       all_.ForEachOverlap(boxes[i], starts[h], starts[h + 1], -1,
                           [&](int j) { found_.emplace_back(i, j); });
@@ -246,9 +249,10 @@ const std::vector<std::pair<int, int>>& BroadPhase::FindOverlapsOf(
     return pairs_;
   }
   found_.clear();
+  gave_up_ = false;
   all_.Start(n);
   for (int i = 0; i < n; ++i) all_.Set(i, boxes[i]);
-  for (int i = 0; i < n; ++i) {
+  for (int i = 0; i < n && !GivesUp(); ++i) {
     if (!is_chosen[i] || IsEmpty(boxes[i])) continue;
     all_.ForEachOverlap(boxes[i], 0, n, -1, [&](int j) {
       if (j > i || (j < i && !is_chosen[j])) found_.emplace_back(std::min(i, j), std::max(i, j));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -15,6 +16,14 @@ namespace pliant::physics {
 // overlap nothing. Cached data change no result.
 class BroadPhase {
  public:
+  // Gives up beyond `max_pairs`: pairs grow with the square of the boxes that all overlap.
+  explicit BroadPhase(std::size_t max_pairs = std::numeric_limits<std::size_t>::max())
+      : max_pairs_(max_pairs) {}
+
+  std::size_t max_pairs() const { return max_pairs_; }
+  // Whether the last search gave up; its result is not complete then.
+  bool gave_up() const { return gave_up_; }
+
   const std::vector<std::pair<int, int>>& FindOverlaps(std::span<const AxisAlignedBox> boxes);
   // As above for boxes in groups that move together: group g begins at starts[g]; the last entry is
   // the number of boxes.
@@ -57,9 +66,13 @@ class BroadPhase {
   void Order(std::span<const AxisAlignedBox> boxes, int axis);
   void Sweep(std::span<const AxisAlignedBox> boxes, int axis, int across);
   void FindAmong(std::span<const AxisAlignedBox> boxes);
+  // Whether no more pairs are wanted. Asked after each box, whose pairs are no more than the boxes.
+  bool GivesUp() { return gave_up_ = gave_up_ || found_.size() > max_pairs_; }
   // Sorts found_ into pairs_, ascending.
   void SortPairs(int num_boxes);
 
+  std::size_t max_pairs_;
+  bool gave_up_ = false;
   std::vector<Start> order_;    // swept boxes, ascending
   std::vector<char> is_swept_;  // per box
   std::vector<int> long_;

@@ -9,6 +9,8 @@
 #include <span>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+
 #include "physics/contact/detection_workspace.h"
 #include "physics/dynamics/faults/fault.h"
 #include "physics/dynamics/parallel.h"
@@ -52,11 +54,23 @@ absl::Status FailNotFinite(const Model& model, int body_a, int body_b) {
   return FailAtContact(model, body_a, body_b, absl::InternalError("their contact is not finite"));
 }
 
+// A pile in which every body touches all that fit around it needs about 13 pairs for each.
+std::size_t CalcMaxPairs(const Model& model) {
+  return (std::size_t{1} << 18) + 32 * model.bodies.size();
+}
+
+absl::Status FailCrowded(const BroadPhase& broad_phase) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("more than ", broad_phase.max_pairs(),
+                   " pairs of bodies overlap or may meet within the step; place the bodies apart"));
+}
+
 }  // namespace
 
 ContactDetector::ContactDetector(const Model& model)
     : model_(model), workspace_(std::make_unique<Workspace>()) {
   Workspace& w = *workspace_;
+  w.broad_phase = BroadPhase(CalcMaxPairs(model));
   for (const Body& body : model.bodies) {
     const GeometryKind kind = FindKind(body);
     w.kinds.push_back(kind);
@@ -266,10 +280,10 @@ bool ContactDetector::Workspace::MakeTask(const Model& model, double h, const Sw
   return true;
 }
 
-void ContactDetector::Workspace::FindTasks(const Model& model, double h) {
+absl::Status ContactDetector::Workspace::FindTasks(const Model& model, double h) {
   if (!has_moved) {
     is_known.assign(tasks.size(), 1);
-    return;
+    return absl::OkStatus();
   }
   tasks.swap(last_tasks);
   found.swap(last_found);
@@ -279,6 +293,10 @@ void ContactDetector::Workspace::FindTasks(const Model& model, double h) {
   needed.assign(model.bodies.size(), Needed::kNothing);
   std::size_t last = 0;
   overlaps = broad_phase.FindOverlaps(swept.boxes, group_starts);
+  if (broad_phase.gave_up()) {
+    last_q.clear();  // the next call takes nothing for known
+    return FailCrowded(broad_phase);
+  }
   if (!selves.empty()) {
     for (int body : selves) overlaps.emplace_back(body, body);
     std::sort(overlaps.begin(), overlaps.end());
@@ -321,6 +339,7 @@ void ContactDetector::Workspace::FindTasks(const Model& model, double h) {
   } else {
     ParallelFor(count, 1, update);
   }
+  return absl::OkStatus();
 }
 
 int ContactDetector::Workspace::CountFastBodies(const Model& model, double h) const {
@@ -354,7 +373,9 @@ absl::Status ContactDetector::Detect(const State& state, const BodyMotions& moti
                         ? 0
                         : (h + relaxation_time) * std::min(w.largest_friction, kMaxGlidingFriction);
   w.Place(model_, state, motions, h);
-  w.FindTasks(model_, h);
+  contacts->clear();
+  counts_ = {};
+  if (absl::Status status = w.FindTasks(model_, h); !status.ok()) return status;
 
   // each pair writes its own list, so the order of contacts does not depend on threads
   const auto collide = [&](int i) {
@@ -374,8 +395,6 @@ absl::Status ContactDetector::Detect(const State& state, const BodyMotions& moti
                       &pair.doubtful, &pair.points, &pair.counts);
     SortContacts(&pair.points);
   }
-  contacts->clear();
-  counts_ = {};
   counts_.too_fast = w.CountFastBodies(model_, h);
   absl::Status status;
   for (std::size_t i = 0; i < w.tasks.size(); ++i) {
@@ -398,6 +417,7 @@ absl::Status ContactDetector::DetectAhead(const State& state, const BodyMotions&
     w.CalcSweptBounds(model_, state, motions, h, i, kNoReach, &w.new_swept);
   });
   w.overlaps = w.broad_phase.FindOverlapsOf(changed, w.new_swept.boxes, w.group_starts);
+  if (w.broad_phase.gave_up()) return FailCrowded(w.broad_phase);
   for (const int body : w.selves)
     if (changed[body]) w.overlaps.emplace_back(body, body);
   std::sort(w.overlaps.begin(), w.overlaps.end());

@@ -42,16 +42,18 @@ class ContactDetector {
   // gliding gap (h + τ_d) μ ‖v_t‖ beyond the margin, the gap at which the convex method keeps
   // sliding bodies.
   //
-  // INTERNAL, naming both bodies, when a contact is not finite.
+  // INTERNAL, naming both bodies, when a contact is not finite. RESOURCE_EXHAUSTED when more pairs
+  // of bodies than memory is meant for are close enough to touch (2^18 and 32 for each body).
   absl::Status Detect(const State& state, const BodyMotions& motions, double h,
                       std::vector<ContactPoint>* contacts);
-  // As above for callers without motions; contacts that are not finite are left out.
+  // As above for callers without motions; after an error, no contacts or only those that are
+  // finite.
   std::vector<ContactPoint> Detect(const State& state, double h);
 
   // For bodies flagged in `changed`, which move differently than in the last Detect from the same
   // positions: appends the contacts that their pairs make in the course of the step with the
   // velocities of `state`, and that Detect did not find. Present contacts are not repeated: Detect
-  // finds them whatever the motion. INTERNAL as Detect.
+  // finds them whatever the motion. Errors as Detect.
   absl::Status DetectAhead(const State& state, const BodyMotions& motions, double h,
                            std::span<const char> changed, std::vector<ContactPoint>* contacts);
 

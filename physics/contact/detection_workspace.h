@@ -127,7 +127,8 @@ struct ContactDetector::Workspace {
                        int body, double reach_of_speed, SweptBounds* bounds) const;
   template <typename F>
   void ForEachBody(const Model& model, const F& f) const;
-  void FindTasks(const Model& model, double h);
+  // RESOURCE_EXHAUSTED when too many pairs are close enough to touch.
+  absl::Status FindTasks(const Model& model, double h);
   // Bodies whose velocity at the start takes them farther than they are long in a step.
   int CountFastBodies(const Model& model, double h) const;
   // Fills in the task of two bodies whose swept bounds overlap; false if there is nothing to do.

@@ -87,7 +87,8 @@ std::shared_ptr<const Model> SceneCompiler::Compile() {
   if (log_.failed() || !GoesOn(kPartsShare)) return nullptr;
 
   model_->Finish();
-  WarnOfOverlaps();
+  CheckOverlaps();
+  if (log_.failed()) return nullptr;
   const std::string text =
       absl::StrCat(kModelFormat, mesh_hashes_, options_.repair_meshes ? "repair\n" : "\n",
                    Serialize(Normalize(scene_, *model_)));
@@ -115,12 +116,17 @@ std::string SceneCompiler::PathOfBody(int body) const {
   return "robots";  // a soft body of a robot's file
 }
 
-void SceneCompiler::WarnOfOverlaps() {
+void SceneCompiler::CheckOverlaps() {
   State state = MakeInitialState(*model_);
   std::ranges::fill(state.v, 0.0);  // where they are, not where they go
   std::map<std::pair<int, int>, double> depths;
   ContactDetector detector(*model_);
-  for (const ContactPoint& contact : detector.Detect(state, model_->time_step)) {
+  BodyMotions motions(*model_);
+  motions.Update(state);
+  std::vector<ContactPoint> contacts;
+  const absl::Status status = detector.Detect(state, motions, model_->time_step, &contacts);
+  if (absl::IsResourceExhausted(status)) return log_.Error("bodies", std::string(status.message()));
+  for (const ContactPoint& contact : contacts) {
     if (contact.body_a == contact.body_b) continue;
     double& depth = depths[{contact.body_a, contact.body_b}];
     depth = std::max(depth, -contact.gap);

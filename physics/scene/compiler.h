@@ -153,8 +153,8 @@ class SceneCompiler {
   void FilterByContactMasks();
   void SetDeformableFriction();
 
-  // bodies that start inside each other: compiler.cc
-  void WarnOfOverlaps();
+  // bodies that start inside each other, and more of them than memory is meant for: compiler.cc
+  void CheckOverlaps();
   // False, with an error, when the scene's progress is cancelled; then and ever after.
   bool GoesOn(double share);
   bool GoesOn() { return GoesOn(share_); }  // within a part

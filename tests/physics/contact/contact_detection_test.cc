@@ -247,6 +247,37 @@ TEST(BroadPhase, FindsThePairsThatBruteForceFinds) {
   }
 }
 
+// Boxes that all overlap have half the square of their number in pairs; the search ends soon after
+// as many as are wanted, on every path: few boxes, strips, groups and chosen ones.
+TEST(BroadPhase, GivesUpWhereEverythingOverlaps) {
+  for (const int count : {40, 1000}) {
+    const std::vector<AxisAlignedBox> boxes(count,
+                                            AxisAlignedBox{Vector3d::Zero(), Vector3d::Ones()});
+    const std::size_t all = count * (count - 1) / 2, most = 500;
+    std::vector<int> starts;
+    for (int i = 0; i < count; i += 2) starts.push_back(i);
+    starts.push_back(count);
+    std::vector<char> few(count, 0);
+    few[0] = few[1] = few[2] = 1;
+    for (const std::vector<char>& chosen : {few, std::vector<char>(count, 1)}) {
+      BroadPhase broad_phase(most), unbounded(all);
+      const bool is_chosen_few = chosen == few && 3 * count < static_cast<int>(most);
+      EXPECT_LE(broad_phase.FindOverlaps(boxes).size(), most + count);
+      EXPECT_TRUE(broad_phase.gave_up());
+      EXPECT_LE(broad_phase.FindOverlaps(boxes, starts).size(), most + 2 * count);
+      EXPECT_TRUE(broad_phase.gave_up());
+      EXPECT_LE(broad_phase.FindOverlapsOf(chosen, boxes, starts).size(), most + 2 * count);
+      EXPECT_EQ(broad_phase.gave_up(), !is_chosen_few);
+      EXPECT_EQ(unbounded.FindOverlaps(boxes).size(), all);
+      EXPECT_EQ(unbounded.FindOverlaps(boxes, starts).size(), all);
+      EXPECT_FALSE(unbounded.gave_up());
+      // and again finds all of what is less
+      EXPECT_EQ(broad_phase.FindOverlaps(std::span(boxes).first(20)).size(), 190u);
+      EXPECT_FALSE(broad_phase.gave_up());
+    }
+  }
+}
+
 // Points dropped from a manifold are counted: of the plate's 21 × 21 lower vertices, sixteen are
 // kept.
 TEST(ContactDetector, CountsThePointsThatAManifoldLeavesOut) {

@@ -598,6 +598,18 @@ bodies:
       "contact.recovery_speed. Move one of them, or disable contact between the two in `pairs`\n");
 }
 
+// A thousand balls in one place overlap in 499,500 pairs, and 45,000 would need more memory than
+// there is.
+TEST(SceneErrors, CrowdsAreRefused) {
+  std::string scene = "bodies:\n";
+  for (int i = 0; i < 1000; ++i)
+    absl::StrAppend(&scene, "- {name: b", i,
+                    ", rigid: {motion: FREE, density: 1000, shapes: [{sphere: {radius: 1}}]}}\n");
+  EXPECT_EQ(Messages(scene),
+            "s.yaml:1:1: bodies: more than 294144 pairs of bodies overlap or may meet within the "
+            "step; place the bodies apart\n");
+}
+
 TEST(SceneProgress, ASingleBodyIsCancelledHalfway) {
   constexpr char kCapsule[] = R"(
 bodies:
