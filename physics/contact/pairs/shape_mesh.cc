@@ -35,6 +35,9 @@ void CollideVertices(const PlacedShape& mesh, const PlacedShape& other, bool mes
 // Sine of the angle by which a direction may leave the cone between the normals beside an edge:
 // flat sides pressed on each other tilt a little.
 constexpr double kEdgeTolerance = 0.05;
+// Cosine of the angle between a face and the plane that separates it from a body, within which the
+// body lies on it.
+constexpr double kFlat = 0.99;
 // Sine of the angle below which two edges count as parallel: their ends touch, not their crossing.
 constexpr double kParallel = 0.05;
 
@@ -187,7 +190,11 @@ void CollideConvex(const PlacedShape& mesh, const PlacedShape& other, const Plac
   if (d.separation - body.rounding >= margin) return;
   const double scale = body.extent > 0 ? std::min(body.extent, face.extent) : face.extent;
 
-  const bool is_over_face = d.separation <= 0 || height >= d.separation - 1e-7 * scale;
+  // A face that the other body nearly lies on may have several of its corners above it, while the
+  // lowest one is over a neighbour.
+  const bool lies_on_face = d.nhat_AB_W.dot(t.normal) > kFlat && height >= d.separation - margin;
+  const bool is_over_face =
+      d.separation <= 1e-7 * scale || height >= d.separation - 1e-7 * scale || lies_on_face;
   if (!is_over_face) {
     // beside the face: leave it to the neighbour, unless the edge is sharp
     const TrianglePoint at = FindClosestPointOnTriangle(d.p_A, t.x[0], t.x[1], t.x[2]);
@@ -215,10 +222,18 @@ void CollideConvex(const PlacedShape& mesh, const PlacedShape& other, const Plac
   std::size_t kept = first;
   for (std::size_t i = first; i < scratch->points.size(); ++i) {
     ManifoldPoint point = scratch->points[i];
+    // a vertex over a seam may be clipped to beside it by rounding, by both triangles
     bool is_vertex_of_body = false;
-    for (std::uint32_t id : scratch->incident.ids)
-      is_vertex_of_body |=
-          point.feature == MixKey({static_cast<std::uint64_t>(TouchKind::kVertexOfB), id});
+    const SupportFeature& incident = scratch->incident;
+    for (std::size_t k = 0; k < incident.ids.size() && !is_vertex_of_body; ++k) {
+      const std::uint64_t feature =
+          MixKey({static_cast<std::uint64_t>(TouchKind::kVertexOfB), incident.ids[k]});
+      const Vector3d offset = incident.points[k] - point.p_W;
+      is_vertex_of_body =
+          point.feature == feature ||
+          (offset - t.normal.dot(offset) * t.normal).squaredNorm() <= 1e-18 * scale * scale;
+      if (is_vertex_of_body) point.feature = feature;
+    }
     if (!is_vertex_of_body) {
       // a point on a side of the triangle counts only if that side is sharp
       const TrianglePoint at = FindClosestPointOnTriangle(point.p_W, t.x[0], t.x[1], t.x[2]);

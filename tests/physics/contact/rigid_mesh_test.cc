@@ -41,6 +41,50 @@ TEST(RigidMesh, CrossedBarsTouchInTheFourCornersOfTheirOverlap) {
   }
 }
 
+// Corners over the seam of two triangles, and an overlap that is rounding, lose no corner.
+TEST(RigidMesh, CubeOnTheSeamOfASlabTouchesWithItsFourCorners) {
+  for (const double gap : {1e-4, 1e-9, 0.0, -1e-9, -2e-8, -1e-7, -1e-5}) {
+    for (const double yaw : {0.0, 1e-9, 0.3}) {
+      ContactWorld world;
+      world.AddRigid(MakeBar({1, 1, 0.2}, 1), At(0, 0, -0.1));
+      world.AddRigid(Box{{0.05, 0.05, 0.05}}, Posed({0, 0, 0.05 + gap}, {0, 0, yaw}));
+      const auto contacts = world.Detect();
+      ASSERT_EQ(contacts.size(), 4u) << gap << " " << yaw;
+      Vector3d middle = Vector3d::Zero();
+      for (const ContactPoint& point : contacts) {
+        EXPECT_NEAR(point.gap, gap, 1e-12);
+        EXPECT_NEAR((Normal(point) - Vector3d::UnitZ()).norm(), 0, 1e-9);
+        middle += 0.25 * point.p_W;
+      }
+      EXPECT_NEAR(middle.head<2>().norm(), 0, 1e-9) << gap << " " << yaw;
+    }
+  }
+}
+
+// However it leans, all corners within the margin touch, not only those over the triangle that the
+// lowest one is over.
+TEST(RigidMesh, LeaningCubeTouchesWithAllCornersWithinTheMargin) {
+  for (const double lean : {0.0, 1e-7, -1e-7, 1e-5, 1e-3, 5e-3}) {
+    for (const double deepest : {1e-4, 0.0, -1e-7, -1e-4}) {
+      ContactWorld world;
+      world.AddRigid(MakeBar({1, 1, 0.2}, 1), At(0, 0, -0.1));
+      const Eigen::Quaterniond turn = RotationFromVector(Vector3d(lean, 0.7 * lean, 0));
+      double lowest = 0;
+      for (const double x : {-0.05, 0.05})
+        for (const double y : {-0.05, 0.05})
+          lowest = std::min(lowest, (turn * Vector3d(x, y, -0.05)).z());
+      RigidTransform X_WB = At(0.01, 0, deepest - lowest);
+      X_WB.R = turn.toRotationMatrix();
+      world.AddRigid(Box{{0.05, 0.05, 0.05}}, X_WB);
+      std::size_t near = 0;
+      for (const double x : {-0.05, 0.05})
+        for (const double y : {-0.05, 0.05})
+          near += (X_WB * Vector3d(x, y, -0.05)).z() < world.model.contact.margin;
+      EXPECT_EQ(world.Detect().size(), near) << lean << " " << deepest;
+    }
+  }
+}
+
 // Surface meshes behave like the boxes in
 // RigidRigid.CrossedBoxEdgesTouchInOnePointAlongTheirCommonNormal.
 TEST(RigidMesh, CrossedEdgesTouchInOnePointAlongTheirCommonNormal) {
