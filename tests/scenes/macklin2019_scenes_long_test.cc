@@ -55,8 +55,8 @@ TEST(Macklin2019, MostImpactsOfFallingTablesConverge) {
   // measured: 4 steps, and 8e-8 m
   EXPECT_LE(late, 5);
   EXPECT_LT(worst, 2e-5);
-  // measured: 9.4 mm in an impact; at any one step the value depends on the impacts of that moment
-  EXPECT_LT(deepest, 0.01);
+  // measured: 0.4 mm; at any one step the value depends on the impacts of that moment
+  EXPECT_LT(deepest, 1e-3);
 }
 
 // Linear systems are solved by conjugate residuals; steps in which the fixed point of friction does
