@@ -336,6 +336,7 @@ TEST_F(FrameStreamTest, FrameThatIsTooLargeEndsTheStreamAndSaysWhatToDo) {
   ASSERT_TRUE(recorder_.end.has_value());
   EXPECT_TRUE(absl::IsResourceExhausted(*recorder_.end)) << *recorder_.end;
   EXPECT_NE(recorder_.end->message().find("without contacts"), std::string::npos);
+  stream->Close();
 }
 
 }  // namespace
