@@ -79,15 +79,16 @@ void ContactDetector::Workspace::CollideAt(const Places& places, const Model& mo
   const auto shape_of = [](const Body& body, const ContactFeature& feature) {
     return feature.kind == ContactFeature::Kind::kShape ? &body.shapes[feature.index] : nullptr;
   };
-  const auto attach = [](const Body& body, const Touch& touch, NodeWeights* nodes,
-                         Attachment* attachment) {
+  const auto attach = [](const Body& body, const Vector3d& p_W, const Vector3d& to_surface,
+                         bool is_open, NodeWeights* nodes, Attachment* attachment) {
     attachment->block = body.block;
+    attachment->p_W = p_W;
+    if (is_open || !nodes->empty()) attachment->p_W += to_surface;
     if (nodes->empty()) {
       attachment->frame = body.frame;
     } else {
       attachment->nodes = std::move(*nodes);
     }
-    attachment->p_W = touch.p_W;
   };
   const auto local = [](const ContactFeature& feature) {
     return feature.kind == ContactFeature::Kind::kShape ? static_cast<std::uint64_t>(feature.index)
@@ -110,8 +111,12 @@ void ContactDetector::Workspace::CollideAt(const Places& places, const Model& mo
     if (touch.is_sliver && FindContactMemory(state.contacts, key) == nullptr) continue;
     // constructed in place: a contact is large
     ContactPoint& point = contacts->emplace_back();
-    attach(body_a, touch, &touch.a, &point.a);
-    attach(body_b, touch, &touch.b, &point.b);
+    // Open features touch later in the step, or glide: the arms of the impulse are those of their
+    // own surfaces. Bodies that overlap have yielded, and touch midway.
+    const bool is_open = &places != &now || touch.gap > 0;
+    const Vector3d half = 0.5 * touch.gap * touch.nhat_AB_W;
+    attach(body_a, touch.p_W, -half, is_open, &touch.a, &point.a);
+    attach(body_b, touch.p_W, half, is_open, &touch.b, &point.b);
     if (IsHeld(a, point.b) || IsHeld(b, point.a)) {
       contacts->pop_back();
       continue;

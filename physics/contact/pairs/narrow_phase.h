@@ -15,7 +15,7 @@ namespace pliant::physics {
 
 // One contact point of two bodies, before friction and keys of the pair are filled in.
 struct Touch {
-  Eigen::Vector3d p_W;
+  Eigen::Vector3d p_W;  // midway between the surfaces [m]
   Eigen::Vector3d nhat_AB_W;
   double gap;             // [m]
   double area = 0;        // [m²]

@@ -386,7 +386,7 @@ void CollideSurfaceShape(const TriangleSurface& surface, const PlacedShape& plac
     if (!(distance < margin) || (is_immovable && surface.is_prescribed(v))) continue;
     const Vector3d n = placed.X_WS.R * field.gradient;
     Touch touch{
-        surface.position(v),
+        surface.position(v) - 0.5 * distance * n,
         sign * n,
         distance,
         surface.CalcFacingArea(v, n),
@@ -428,7 +428,7 @@ void CollideSurfaceShape(const TriangleSurface& surface, const PlacedShape& plac
 
     const auto [n, gap] = FindSeparatingDirection(shape, x, deepest);
     Touch touch{placed.X_WS * (deepest.weights[0] * x[0] + deepest.weights[1] * x[1] +
-                               deepest.weights[2] * x[2]),
+                               deepest.weights[2] * x[2] - 0.5 * gap * n),
                 sign * (placed.X_WS.R * n),
                 gap,
                 surface.triangle_area(i) / 3,
@@ -492,7 +492,8 @@ void CollideSurfaceShapePolygons(const TriangleSurface& surface, const PlacedSha
       SeparatingDirection separating{Vector3d::Zero(), 0};
       if (!FindPolygon(shape, polygon, margin, options.depth, &weights, &fraction, &separating))
         return;
-      Touch touch{placed.X_WS * (weights[0] * x[0] + weights[1] * x[1] + weights[2] * x[2]),
+      Touch touch{placed.X_WS * (weights[0] * x[0] + weights[1] * x[1] + weights[2] * x[2] -
+                                 0.5 * separating.gap * separating.n),
                   (shape_is_a ? 1 : -1) * (placed.X_WS.R * separating.n),
                   separating.gap,
                   fraction * area,

@@ -46,7 +46,7 @@ TEST(Patches, BoxOnHalfSpaceIsItsBottomExactly) {
       if (std::abs(point.gap - gap) > 1e-12)
         continue;  // skip the foot of a wall, a strip as high as a tenth of the margin
       EXPECT_EQ(Normal(point), Vector3d::UnitZ());
-      EXPECT_NEAR((PointOf(world, point.b) - point.p_W).norm(), 0, 1e-15);
+      EXPECT_NEAR((PointOf(world, point.b) - point.b.p_W).norm(), 0, 1e-15);
       bottom += point.area;
       moment += point.area * point.p_W;
     }
@@ -177,7 +177,7 @@ TEST(Patches, GapIsTheExactDistanceOfTheCentroidFromEveryShapeAtAnyDeformation) 
         // triangle
         EXPECT_GE(Normal(point).dot(field.gradient), 0);
         EXPECT_GT(point.area, 0);
-        EXPECT_NEAR((PointOf(world, point.b) - point.p_W).norm(), 0, 1e-12);
+        EXPECT_NEAR((PointOf(world, point.b) - point.b.p_W).norm(), 0, 1e-12);
       }
     }
   }

@@ -24,9 +24,10 @@ TEST(SoftRigid, BoxRestingOnHalfSpaceTouchesWithAllItsBottomVerticesAtEqualGaps)
       EXPECT_EQ(point.a.block, kWorldBlock);
       ASSERT_EQ(point.b.nodes.size(), 1);
       EXPECT_EQ(point.b.nodes.weight(0), 1);
-      EXPECT_EQ(point.p_W, point.a.p_W);
-      EXPECT_EQ(point.p_W, point.b.p_W);
-      EXPECT_NEAR(point.p_W.z(), gap, 1e-16);
+      // the point is midway; an open gap is between the points of the two sides
+      EXPECT_NEAR(point.p_W.z(), 0.5 * gap, 1e-16);
+      EXPECT_NEAR(point.a.p_W.z(), gap > 0 ? 0 : 0.5 * gap, 1e-16);
+      EXPECT_NEAR(point.b.p_W.z(), gap, 1e-16);
       area += point.area;
     }
     // only the bottom faces the ground
