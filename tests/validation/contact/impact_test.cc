@@ -1,103 +1,26 @@
-#include <algorithm>
 #include <string>
 #include <tuple>
 
-#include "tests/validation/validation_scene.h"
+#include "tests/validation/contact/falling_body.h"
 
 namespace pliant::physics {
 namespace {
-
-using Eigen::Vector3d;
-
-constexpr double kMinSpeed = 1e-3;  // slower separation counts as none, see AllowOverlap
-
-// A body that falls flat onto the ground, without friction. Its origin is `height` over its lowest
-// point.
-struct Faller {
-  const char* name;
-  const char* body;
-  double height;
-};
-constexpr Faller kFallers[] = {
-    {"Cube", "rigid: {motion: FREE, density: 1000, shapes: [{box: {size: [0.1, 0.1, 0.1]}}]", 0.05},
-    {"Ball", "rigid: {motion: FREE, density: 1000, shapes: [{sphere: {radius: 0.05}}]", 0.05},
-    {"Plate", "rigid: {motion: FREE, density: 1000, shapes: [{box: {size: [0.1, 0.1, 0.004]}}]",
-     0.002},
-    {"Capsule",
-     "rigid: {motion: FREE, density: 1000, shapes: [{capsule: {radius: 0.03, length: 0.1}}]", 0.08},
-};
-
-std::string ImpactScene(const std::string& method, const Faller& faller, const std::string& ground,
-                        double h, double above, double speed) {
-  return Fill(R"(
-name: impact
-time_step: $H
-sleeping: false
-method: {$METHOD: {}}
-bodies:
-  - {name: ground, rigid: {motion: FIXED, shapes: [$GROUND]}}
-  - {name: body, $BODY, pose: {position: [0, 0, $Z]}, velocity: {linear: [0, 0, $V]}}}
-probes:
-  - {name: position, position: {body: body}}
-  - {name: velocity, velocity: {body: body}}
-)",
-              {{"$METHOD", method},
-               {"$GROUND", ground},
-               {"$BODY", faller.body},
-               {"$H", Number(h)},
-               {"$Z", Number(faller.height + above)},
-               {"$V", Number(-speed)}});
-}
-
-constexpr const char* kHalfSpace = "{half_space: {}}";
-constexpr const char* kBox = "{box: {size: [1, 1, 0.2]}, pose: {position: [0, 0, -0.1]}}";
 
 using ImpactCase = std::tuple<std::string, int, double, double>;
 
 class Impact : public ::testing::TestWithParam<ImpactCase> {};
 
-// Open gaps of bodies that a contact acts on at the end of a step [m].
-constexpr double kHeldOpen = 2e-5;
-
-bool IsPushed(const World& world) {
-  return std::ranges::any_of(world.report().contacts, [](const ContactForce& contact) {
-    return contact.impulse_W.norm() > 0;
-  });
-}
-
-// In whichever part of a step the body arrives: what closes within the step is a contact before it
-// overlaps, nothing is pushed out as velocity, and nothing stops a body that does not arrive.
+// For all phases and more kinds of ground see impact_long_test.cc.
 TEST_P(Impact, NeitherOverlapsNorRebounds) {
   const auto& [method, index, speed, h] = GetParam();
-  const Faller& faller = kFallers[index];
   constexpr int kPhases = 9;
-  for (const std::string ground : {kHalfSpace, kBox}) {
-    // overlap at rest: the compliance of the method
-    World resting = LoadWorld(ImpactScene(method, faller, ground, h, 0, 0));
-    for (int s = 0; s < 200; ++s) ASSERT_TRUE(resting.Step().ok());
-    const double rest = std::max(0.0, faller.height - ReadVector(resting, "position").z());
-    for (int phase = 0; phase < kPhases; ++phase) {
-      const double above = (1.0 + (phase + 0.5) / kPhases) * h * speed;
-      World world = LoadWorld(ImpactScene(method, faller, ground, h, above, speed));
-      for (int s = 0; s < std::max(12, static_cast<int>(0.1 / h)); ++s) {
-        ASSERT_TRUE(world.Step().ok());
-        ASSERT_TRUE(world.report().converged);
-        if (IsPushed(world)) {
-          ASSERT_LT(ReadVector(world, "position").z(), faller.height + kHeldOpen)
-              << "step " << s << ", phase " << phase << " on " << ground;
-        }
-        ASSERT_GT(ReadVector(world, "position").z(), faller.height - rest - 1e-5)
-            << "step " << s << ", phase " << phase << " on " << ground;
-        ASSERT_LT(ReadVector(world, "velocity").z(), std::max(kMinSpeed, 1e-4 * speed))
-            << "step " << s << ", phase " << phase << " on " << ground;
-      }
-    }
-  }
+  for (const std::string ground : {kHalfSpaceGround, kBoxGround})
+    TestImpacts(method, kFallingBodies[index], ground, speed, h, kPhases);
 }
 
 std::string NameOf(const ::testing::TestParamInfo<ImpactCase>& info) {
   const auto& [method, index, speed, h] = info.param;
-  return method + kFallers[index].name + std::to_string(static_cast<int>(10 * speed)) + "In" +
+  return method + kFallingBodies[index].name + std::to_string(static_cast<int>(10 * speed)) + "In" +
          std::to_string(static_cast<int>(1e3 * h));
 }
 
@@ -118,7 +41,7 @@ TEST_P(SoftImpact, StaysAboveTheGround) {
   constexpr int kPhases = 9;
   // near-rigid contacts have a compliance, also for what slows a soft body down
   const double allowed = method == "convex" ? 3e-5 : 1e-5;
-  for (const std::string ground : {kHalfSpace, kBox}) {
+  for (const std::string ground : {kHalfSpaceGround, kBoxGround}) {
     for (int phase = 0; phase < kPhases; ++phase) {
       const double above = (1.0 + (phase + 0.5) / kPhases) * h * speed;
       World world = LoadWorld(Fill(R"(
@@ -168,7 +91,8 @@ class Overlap : public ::testing::TestWithParam<std::string> {};
 
 // A cube that starts 20 mm deep is lifted at the recovery speed, and rests when it is out.
 TEST_P(Overlap, IsTakenAwayWithoutMakingSpeed) {
-  World world = LoadWorld(ImpactScene(GetParam(), kFallers[0], kHalfSpace, 0.01, -0.02, 0));
+  World world =
+      LoadWorld(ImpactScene(GetParam(), kFallingBodies[0], kHalfSpaceGround, 0.01, -0.02, 0));
   double last = ReadVector(world, "position").z();
   for (int s = 0; s < 100; ++s) {
     ASSERT_TRUE(world.Step().ok());
@@ -182,8 +106,9 @@ TEST_P(Overlap, IsTakenAwayWithoutMakingSpeed) {
 
 // The speed is an option, and 0 leaves the cube where it is.
 TEST_P(Overlap, StaysWithoutRecovery) {
-  const std::string scene = ImpactScene(GetParam(), kFallers[0], kHalfSpace, 0.01, -0.02, 0) +
-                            "contact: {recovery_speed: 0}\n";
+  const std::string scene =
+      ImpactScene(GetParam(), kFallingBodies[0], kHalfSpaceGround, 0.01, -0.02, 0) +
+      "contact: {recovery_speed: 0}\n";
   World world = LoadWorld(scene);
   for (int s = 0; s < 50; ++s) ASSERT_TRUE(world.Step().ok());
   EXPECT_NEAR(ReadVector(world, "position").z(), 0.03, 1e-3);

@@ -48,8 +48,9 @@ bodies:
     return moving;
   };
   RunUntil(3, &world);
-  // a few boxes still roll off the heap; one that stands on an edge may take seconds to topple
-  EXPECT_LE(count_moving(), 15);
+  // boxes still roll off the heap, 7 to 46 of them in trajectories that differ by rounding; one
+  // that stands on an edge may take seconds to topple
+  EXPECT_LE(count_moving(), 50);
   RunUntil(6, &world);
   EXPECT_EQ(count_moving(), 0);
   EXPECT_EQ(world.report().asleep, 500);

@@ -59,7 +59,9 @@ struct WideLimits {
 // Of a hundred worlds, up to four gain more than a thousandth of their energy in some step: those
 // of which the smallest substep does, too, or in which nothing turns.
 inline WideLimits WideLimitsOf(const std::string& method) {
-  return {LimitsOf(method), {.gain = 1e-2, .total_gain = 2e-2, .overlap = 2e-3}, 20};
+  // 10 kg jointed to 11 g press the lighter body 10 mm into the ground under `convex`
+  const double overlap = method == "convex" ? 2e-2 : 2e-3;
+  return {LimitsOf(method), {.gain = 1e-2, .total_gain = 2e-2, .overlap = overlap}, 20};
 }
 
 // Runs the worlds of `count` seeds, of which few may exceed the limits, and one step in a thousand

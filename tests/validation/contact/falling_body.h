@@ -1,0 +1,146 @@
+#pragma once
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "absl/strings/match.h"
+
+#include "tests/validation/validation_scene.h"
+
+namespace pliant::physics {
+
+// A body that falls flat. Its origin is `height` over its lowest point.
+struct FallingBody {
+  const char* name;
+  const char* body;
+  double height;
+};
+
+inline constexpr FallingBody kFallingBodies[] = {
+    {"Cube", "rigid: {motion: FREE, density: 1000, shapes: [{box: {size: [0.1, 0.1, 0.1]}}]", 0.05},
+    {"Ball", "rigid: {motion: FREE, density: 1000, shapes: [{sphere: {radius: 0.05}}]", 0.05},
+    {"Plate", "rigid: {motion: FREE, density: 1000, shapes: [{box: {size: [0.1, 0.1, 0.004]}}]",
+     0.002},
+    {"Capsule",
+     "rigid: {motion: FREE, density: 1000, shapes: [{capsule: {radius: 0.03, length: 0.1}}]", 0.08},
+    {"Cylinder",
+     "rigid: {motion: FREE, density: 1000, shapes: [{cylinder: {radius: 0.04, length: 0.06}}]",
+     0.03},
+    {"Ellipsoid",
+     "rigid: {motion: FREE, density: 1000, shapes: [{ellipsoid: {radii: [0.06, 0.05, 0.03]}}]",
+     0.03},
+};
+
+// What they fall on: the ground is at z = 0.
+inline constexpr const char* kHalfSpaceGround = "{half_space: {}}";
+inline constexpr const char* kBoxGround =
+    "{box: {size: [1, 1, 0.2]}, pose: {position: [0, 0, -0.1]}}";
+inline constexpr const char* kMeshGround = "{mesh: {file: slab.obj, convex: false}}";
+
+// A slab of 1 × 1 × 0.2 m with its upper side at z = 0, a surface of twelve triangles.
+inline constexpr const char* kSlab = R"(v -0.5 -0.5 -0.2
+v 0.5 -0.5 -0.2
+v 0.5 0.5 -0.2
+v -0.5 0.5 -0.2
+v -0.5 -0.5 0
+v 0.5 -0.5 0
+v 0.5 0.5 0
+v -0.5 0.5 0
+f 1 3 2
+f 1 4 3
+f 5 6 7
+f 5 7 8
+f 1 2 6
+f 1 6 5
+f 2 3 7
+f 2 7 6
+f 3 4 8
+f 3 8 7
+f 4 1 5
+f 4 5 8
+)";
+
+// `above` [m] over the ground, falling at `speed` [m/s].
+inline std::string ImpactScene(const std::string& method, const FallingBody& body,
+                               const std::string& ground, double h, double above, double speed) {
+  return Fill(R"(
+name: impact
+time_step: $H
+sleeping: false
+method: {$METHOD: {}}
+bodies:
+  - {name: ground, rigid: {motion: FIXED, shapes: [$GROUND]}}
+  - {name: body, $BODY, pose: {position: [0, 0, $Z]}, velocity: {linear: [0, 0, $V]}}}
+probes:
+  - {name: position, position: {body: body}}
+  - {name: velocity, velocity: {body: body}}
+)",
+              {{"$METHOD", method},
+               {"$GROUND", ground},
+               {"$BODY", body.body},
+               {"$H", Number(h)},
+               {"$Z", Number(body.height + above)},
+               {"$V", Number(-speed)}});
+}
+
+// Loads a scene that may name the slab; the running test has a folder of its own for its files.
+inline World LoadOnSlab(const std::string& yaml) {
+  if (!absl::StrContains(yaml, "slab.obj")) return LoadWorld(yaml);
+  const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+  std::string name = absl::StrCat(test->test_suite_name(), "_", test->name());
+  std::ranges::replace(name, '/', '_');
+  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / name;
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "slab.obj") << kSlab;
+  std::ofstream(folder / "scene.yaml") << yaml;
+  const SceneResult result = LoadSceneFile((folder / "scene.yaml").string());
+  for (const SceneMessage& message : result.messages) {
+    if (message.error) ADD_FAILURE() << Format(message);
+  }
+  if (!result.ok()) std::abort();
+  return World(result.model);
+}
+
+// Whether any contact of the last step acted.
+inline bool IsPushed(const World& world) {
+  return std::ranges::any_of(world.report().contacts, [](const ContactForce& contact) {
+    return contact.impulse_W.norm() > 0;
+  });
+}
+
+// Open gaps of bodies that a contact acts on at the end of a step [m].
+inline constexpr double kHeldOpen = 2e-5;
+// Slower separation counts as none [m/s].
+inline constexpr double kMinReboundSpeed = 1e-3;
+
+// Lets a body fall in `phases` runs that differ in the part of a step at which it arrives. What
+// closes within the step is a contact before it overlaps, nothing is pushed out as velocity, and
+// nothing stops a body that does not arrive.
+inline void TestImpacts(const std::string& method, const FallingBody& body,
+                        const std::string& ground, double speed, double h, int phases) {
+  SCOPED_TRACE(absl::StrCat(method, ": ", body.name, " at ", speed, " m/s, h = ", h));
+  // overlap at rest: the compliance of the method
+  World resting = LoadOnSlab(ImpactScene(method, body, ground, h, 0, 0));
+  for (int s = 0; s < 200; ++s) ASSERT_TRUE(resting.Step().ok());
+  const double rest = std::max(0.0, body.height - ReadVector(resting, "position").z());
+  for (int phase = 0; phase < phases; ++phase) {
+    const double above = (1.0 + (phase + 0.5) / phases) * h * speed;
+    World world = LoadOnSlab(ImpactScene(method, body, ground, h, above, speed));
+    for (int s = 0; s < std::max(12, static_cast<int>(0.1 / h)); ++s) {
+      const std::string where = absl::StrCat("step ", s, ", phase ", phase, " on ", ground);
+      ASSERT_TRUE(world.Step().ok());
+      ASSERT_TRUE(world.report().converged) << where;
+      const double z = ReadVector(world, "position").z();
+      if (IsPushed(world)) {
+        ASSERT_LT(z, body.height + kHeldOpen) << where;
+      }
+      ASSERT_GT(z, body.height - 1.01 * rest - 1e-5) << where;
+      ASSERT_LT(ReadVector(world, "velocity").z(), std::max(kMinReboundSpeed, 1e-4 * speed))
+          << where;
+    }
+  }
+}
+
+}  // namespace pliant::physics
