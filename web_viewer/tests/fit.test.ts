@@ -17,6 +17,12 @@ test('a body that rolled far away does not draw the camera off', () => {
   expect(box.max.x).toBeCloseTo(0.25, 9);
 });
 
+test('a robot far from small objects is shown with them', () => {
+  const box = interestingBox([cube(0), cube(0.1)], [], [cube(-2, 1)]);
+  expect(box.min.x).toBeCloseTo(-2.5, 9);
+  expect(box.max.x).toBeCloseTo(0.15, 9);
+});
+
 test('a scene without anything that moves is shown whole', () => {
   expect(interestingBox([], [cube(0), cube(3)]).max.x).toBeCloseTo(3.05, 9);
 });

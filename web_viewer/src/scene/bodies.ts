@@ -200,13 +200,11 @@ export class Bodies {
         else (info.motion === 'FIXED' ? fixed : moving).push(box);
       }
     }
-    moving.push(...robots.values());
-    // a robot is large compared with the objects around it, so take in less of the fixed bodies
-    const box = interestingBox(moving, fixed, robots.size > 0 ? 0.1 : 0.35);
+    const box = interestingBox(moving, fixed, [...robots.values()]);
     const extent = box.getSize(new Vector3());
     this.size = Math.max(extent.x, extent.y, extent.z);
     this.fitted = true;
-    this.layFloor([...moving, ...fixed], box);
+    this.layFloor([...moving, ...robots.values(), ...fixed], box);
     return box;
   }
 

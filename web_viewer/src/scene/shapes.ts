@@ -49,11 +49,13 @@ function makeGeometry(shape: GeometryInfo, parts: (count: number) => number): Bu
   }
 }
 
-// Returns the box that the camera should fit: all moving boxes except far outliers, and the part of fixed ones within `near`
-// times their extent around them.
-export function interestingBox(moving: Box3[], fixed: Box3[], near = 0.35): Box3 {
+// Returns the box that the camera should fit: robots, all other moving boxes except far outliers, and the part of fixed ones
+// within a part of their extent around them.
+export function interestingBox(moving: Box3[], fixed: Box3[], robots: Box3[] = []): Box3 {
+  // a robot is large compared with the objects around it, so take in less of the fixed bodies
+  const near = robots.length > 0 ? 0.1 : 0.35;
   const box = new Box3();
-  for (const each of withoutStrays(moving)) box.union(each);
+  for (const each of [...robots, ...withoutStrays(moving)]) box.union(each);
   if (box.isEmpty()) {
     for (const each of fixed) box.union(each);
     return box.isEmpty() ? new Box3(new Vector3(-0.2, -0.2, 0), new Vector3(0.2, 0.2, 0.2)) : box;
