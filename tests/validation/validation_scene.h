@@ -30,14 +30,17 @@ inline std::string Number(double x) {
   return absl::StrCat(x);
 }
 
-// Loads a world from a scene; errors in the scene fail the test.
-inline World LoadWorld(const std::string& yaml) {
-  const SceneResult result = LoadSceneYaml(yaml, "scene.yaml");
+// The world of a loaded scene; errors in the scene fail the test.
+inline World MakeWorld(const SceneResult& result) {
   for (const SceneMessage& message : result.messages) {
     if (message.error) ADD_FAILURE() << Format(message);
   }
   if (!result.ok()) std::abort();
   return World(result.model);
+}
+
+inline World LoadWorld(const std::string& yaml) {
+  return MakeWorld(LoadSceneYaml(yaml, "scene.yaml"));
 }
 
 // Steps until time t [s]; every step must converge.

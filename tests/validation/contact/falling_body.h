@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 
+#include "tests/validation/contact/box_surface.h"
 #include "tests/validation/validation_scene.h"
 
 namespace pliant::physics {
@@ -33,34 +34,11 @@ inline constexpr FallingBody kFallingBodies[] = {
      0.03},
 };
 
-// What they fall on: the ground is at z = 0.
+// Kinds of ground, with their upper sides at z = 0.
 inline constexpr const char* kHalfSpaceGround = "{half_space: {}}";
 inline constexpr const char* kBoxGround =
     "{box: {size: [1, 1, 0.2]}, pose: {position: [0, 0, -0.1]}}";
 inline constexpr const char* kMeshGround = "{mesh: {file: slab.obj, convex: false}}";
-
-// A slab of 1 × 1 × 0.2 m with its upper side at z = 0, a surface of twelve triangles.
-inline constexpr const char* kSlab = R"(v -0.5 -0.5 -0.2
-v 0.5 -0.5 -0.2
-v 0.5 0.5 -0.2
-v -0.5 0.5 -0.2
-v -0.5 -0.5 0
-v 0.5 -0.5 0
-v 0.5 0.5 0
-v -0.5 0.5 0
-f 1 3 2
-f 1 4 3
-f 5 6 7
-f 5 7 8
-f 1 2 6
-f 1 6 5
-f 2 3 7
-f 2 7 6
-f 3 4 8
-f 3 8 7
-f 4 1 5
-f 4 5 8
-)";
 
 // `above` [m] over the ground, falling at `speed` [m/s].
 inline std::string ImpactScene(const std::string& method, const FallingBody& body,
@@ -93,14 +71,9 @@ inline World LoadOnSlab(const std::string& yaml) {
   std::ranges::replace(name, '/', '_');
   const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / name;
   std::filesystem::create_directories(folder);
-  std::ofstream(folder / "slab.obj") << kSlab;
+  std::ofstream(folder / "slab.obj") << MakeBoxObj({-0.5, -0.5, -0.2}, {0.5, 0.5, 0});
   std::ofstream(folder / "scene.yaml") << yaml;
-  const SceneResult result = LoadSceneFile((folder / "scene.yaml").string());
-  for (const SceneMessage& message : result.messages) {
-    if (message.error) ADD_FAILURE() << Format(message);
-  }
-  if (!result.ok()) std::abort();
-  return World(result.model);
+  return MakeWorld(LoadSceneFile((folder / "scene.yaml").string()));
 }
 
 // Whether any contact of the last step acted.

@@ -110,7 +110,7 @@ probes:
         const double spin = v[1];
         ASSERT_NEAR(spin, kRolling / kRadius, 3e-3 * kRolling / kRadius)
             << "phase " << phase << ", " << falling << " m/s, h = " << h;
-        // what it does before it lands takes longer the later it lands
+        // a ball that lands later is fast for longer
         const double x = ReadVector(world, "position").x() - (kThrown - kRolling) * (T - 0.2);
         least = std::min(least, x);
         largest = std::max(largest, x);
