@@ -1,15 +1,19 @@
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
 #include <sstream>
 #include <string>
+#include <unistd.h>
 #include <utility>
+#include <vector>
 
 #include "CLI/CLI.hpp"
 #include "nlohmann/json.hpp"
 
 #include "clients/cli/commands.h"
+#include "clients/cli/scene_files.h"
 
 namespace pliant::clients {
 namespace {
@@ -29,12 +33,11 @@ struct Arguments {
   int steps = 1;
 };
 
-std::string ReadFile(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  std::ostringstream content;
-  content << stream.rdbuf();
-  if (!stream || path.empty()) throw CommandError(kUnreachable, path + ": cannot be read");
-  return std::move(content).str();
+void WriteFile(const std::string& path, const std::string& bytes) {
+  std::ofstream stream(path, std::ios::binary);
+  stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  stream.close();
+  if (!stream) throw CommandError(kUnreachable, path + ": cannot be written");
 }
 
 std::string DescribeClock(const v1::Clock& clock) {
@@ -73,6 +76,21 @@ int Show(Client* client, const v1::World& world) {
   return kDone;
 }
 
+// Sends the files that a scene names, unless the server has them.
+void SendFiles(Client* client, const std::string& scene_file, v1::CreateWorldRequest* request) {
+  const std::filesystem::path folder = std::filesystem::path(scene_file).parent_path();
+  const std::vector<std::string> files = FindNamedFiles(request->scene_yaml(), folder);
+  const bool shows_progress = isatty(STDERR_FILENO) != 0 && !files.empty();
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (shows_progress) {
+      std::fprintf(stderr, "\r\033[Ksending file %zu of %zu: %s", i + 1, files.size(),
+                   files[i].c_str());
+    }
+    (*request->mutable_files())[files[i]] = Upload(client, ReadFile((folder / files[i]).string()));
+  }
+  if (shows_progress) std::fprintf(stderr, "\r\033[K");
+}
+
 int Create(Client* client, const Arguments& arguments) {
   v1::CreateWorldRequest request;
   request.set_world_id(arguments.id);
@@ -80,6 +98,7 @@ int Create(Client* client, const Arguments& arguments) {
   if (arguments.shipped.empty()) {
     request.set_scene_yaml(ReadFile(arguments.file));
     request.set_file_name(arguments.file);
+    SendFiles(client, arguments.file, &request);
   } else {
     request.set_shipped_scene(arguments.shipped);
   }
@@ -210,10 +229,7 @@ int Checkpoint(Client* client, const Arguments& arguments) {
   const auto checkpoint =
       client->Call(client->worlds(), &v1::WorldService::Stub::CheckpointWorld, request, true);
   if (checkpoint.has_checkpoint()) return ShowCheckpoint(client, checkpoint.checkpoint());
-  std::ofstream stream(arguments.file, std::ios::binary);
-  stream.write(checkpoint.state().data(), static_cast<std::streamsize>(checkpoint.state().size()));
-  stream.close();
-  if (!stream) throw CommandError(kUnreachable, arguments.file + ": cannot be written");
+  WriteFile(arguments.file, checkpoint.state());
   if (client->json()) {
     std::cout
         << nlohmann::json{{"file", arguments.file}, {"state_hash", checkpoint.state_hash()}}.dump()
@@ -221,6 +237,39 @@ int Checkpoint(Client* client, const Arguments& arguments) {
   } else {
     std::printf("%s: %zu bytes, state %s\n", arguments.file.c_str(), checkpoint.state().size(),
                 checkpoint.state_hash().c_str());
+  }
+  return kDone;
+}
+
+// Copies a checkpoint that the server keeps to a file.
+int FetchCheckpoint(Client* client, const Arguments& arguments) {
+  v1::FetchCheckpointRequest request;
+  request.set_name(CheckpointName(arguments));
+  std::string state;
+  while (true) {
+    const auto chunk =
+        client->Call(client->worlds(), &v1::WorldService::Stub::FetchCheckpoint, request, true);
+    if (chunk.data().empty()) break;
+    state += chunk.data();
+    request.set_offset(static_cast<std::int64_t>(state.size()));
+  }
+  WriteFile(arguments.file, state);
+  if (client->json()) {
+    std::cout << nlohmann::json{{"file", arguments.file}, {"size", state.size()}}.dump() << '\n';
+  } else {
+    std::printf("%s: %zu bytes\n", arguments.file.c_str(), state.size());
+  }
+  return kDone;
+}
+
+int DeleteCheckpoint(Client* client, const Arguments& arguments) {
+  v1::DeleteCheckpointRequest request;
+  request.set_name(CheckpointName(arguments));
+  client->Call(client->worlds(), &v1::WorldService::Stub::DeleteCheckpoint, request);
+  if (client->json()) {
+    std::cout << "{}\n";
+  } else {
+    std::printf("%s deleted\n", request.name().c_str());
   }
   return kDone;
 }
@@ -284,7 +333,8 @@ void AddWorldCommands(CLI::App* pliant, Client* client, Action* action) {
   CLI::App* create = add("create", "Create a paused world from a scene file",
                          [client](const Arguments& a) { return Create(client, a); });
   CLI::Option_group* source = create->add_option_group("scene");
-  source->add_option("file", arguments->file, "Scene file (YAML), which may name no other file");
+  source->add_option("file", arguments->file,
+                     "Scene file (YAML); the files below its folder that it names are sent, too");
   source->add_option("--shipped", arguments->shipped,
                      "Name of a scene that comes with the server, see `pliant world scenes`");
   source->require_option(1);
@@ -339,6 +389,15 @@ void AddWorldCommands(CLI::App* pliant, Client* client, Action* action) {
   to->require_option(1);
   add_on_world("checkpoints", "List the checkpoints of a durable world",
                [client](const Arguments& a) { return ListCheckpoints(client, a); });
+  CLI::App* fetch =
+      add_on_world("fetch-checkpoint", "Copy a checkpoint that the server keeps to a file",
+                   [client](const Arguments& a) { return FetchCheckpoint(client, a); });
+  fetch->add_option("name", arguments->checkpoint, "Name of the checkpoint")->required();
+  fetch->add_option("file", arguments->file, "File to write")->required();
+  CLI::App* forget =
+      add_on_world("delete-checkpoint", "Delete a checkpoint that the server keeps",
+                   [client](const Arguments& a) { return DeleteCheckpoint(client, a); });
+  forget->add_option("name", arguments->checkpoint, "Name of the checkpoint")->required();
   CLI::App* restore = add_on_world("restore", "Load a state saved from the same scene",
                                    [client](const Arguments& a) { return Restore(client, a); });
   CLI::Option_group* from = restore->add_option_group("from");

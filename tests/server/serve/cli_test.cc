@@ -10,6 +10,7 @@
 #include "nlohmann/json.hpp"
 #include <sys/wait.h>
 
+#include "tests/server/run/temporary_folder.h"
 #include "tests/server/serve/server_test_base.h"
 
 namespace pliant::server {
@@ -70,6 +71,90 @@ TEST_F(CommandLine, TakesAWorldThroughItsLife) {
   ASSERT_EQ(Run("world reset bench").status, 0);
   EXPECT_EQ(Run("world delete bench").status, 0);
   EXPECT_THAT(Run("world list").text, testing::Not(HasSubstr("worlds/bench")));
+}
+
+class CommandLineWithData : public CommandLine {
+ protected:
+  void SetUp() override {
+    data_dir_ = folder_.File("data");
+    CommandLine::SetUp();
+    fs::create_directories(scene_ / "robots" / "meshes");
+  }
+  void TearDown() override { server_.reset(); }  // before its folder is removed
+  std::string Place(const std::string& name, const std::string& text) const {
+    std::ofstream(scene_ / name) << text;
+    return (scene_ / name).string();
+  }
+
+  TemporaryFolder folder_;
+  const fs::path scene_ = folder_.File("scene");
+};
+
+TEST_F(CommandLineWithData, SendsTheFilesThatASceneAndItsRobotsName) {
+  const std::string scene = Place("arm.yaml", R"(name: arm
+robots:
+  - {name: arm, file: robots/arm.urdf}
+bodies:
+  - {name: wedge, rigid: {motion: FREE, density: 1000, shapes: [{mesh: {file: wedge.obj}}],
+     pose: {position: [2, 0, 1]}}}
+)");
+  Place("robots/arm.urdf", R"(<robot name="arm"><link name="base"/><link name="arm">
+  <inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+  <visual><geometry><mesh filename="package://robots/meshes/link.stl"/></geometry></visual></link>
+  <joint name="turn" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/>
+  <limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>)");
+  Place("robots/meshes/link.stl", R"(solid one
+facet normal 0 0 1
+outer loop
+vertex 0 0 0
+vertex 0.1 0 0
+vertex 0 0.1 0
+endloop
+endfacet
+endsolid one
+)");
+  Place("wedge.obj", R"(v 0 0 0
+v 0.1 0 0
+v 0 0.1 0
+v 0 0 0.1
+f 1 3 2
+f 1 2 4
+f 2 3 4
+f 3 1 4
+)");
+  Place("secret.txt", "not a part of the scene");
+  const Outcome created = Run("world create " + scene + " --id arm");
+  ASSERT_EQ(created.status, 0) << created.text;
+  EXPECT_EQ(Get("arm").size().joints(), 1);
+  std::size_t sent = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(folder_.File("data")))
+    sent += entry.path().string().find("objects/") != std::string::npos && entry.is_regular_file();
+  EXPECT_EQ(sent, 3) << "the robot and two meshes";
+
+  fs::remove(scene_ / "wedge.obj");
+  const Outcome missing = Run("world create " + scene + " --id other");
+  EXPECT_EQ(missing.status, 3);
+  EXPECT_THAT(missing.text, HasSubstr("wedge.obj"));
+}
+
+TEST_F(CommandLineWithData, FetchesACheckpointThatTheServerKeeps) {
+  const std::string scene = Place("bench.yaml", kTestScene);
+  ASSERT_EQ(Run("world create " + scene + " --id bench --durable").status, 0);
+  ASSERT_EQ(Run("world step bench 5").status, 0);
+  ASSERT_EQ(Run("world checkpoint bench --name five").status, 0);
+  const std::string hash = Get("bench").state_hash();
+  ASSERT_EQ(Run("world step bench 5").status, 0);
+
+  const std::string file = folder_.File("five.state");
+  const Outcome fetched = Run("world fetch-checkpoint bench five " + file);
+  ASSERT_EQ(fetched.status, 0) << fetched.text;
+  ASSERT_EQ(Run("world restore bench " + file).status, 0);
+  EXPECT_EQ(Get("bench").state_hash(), hash);
+
+  ASSERT_EQ(Run("world delete-checkpoint bench five").status, 0);
+  const Outcome gone = Run("world fetch-checkpoint bench five " + file);
+  EXPECT_EQ(gone.status, 1);
+  EXPECT_THAT(gone.text, HasSubstr("five"));
 }
 
 TEST_F(CommandLine, SaysInWordsAndInItsStatusWhatWentWrong) {

@@ -1,0 +1,110 @@
+#include "clients/cli/scene_files.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "clients/cli/client.h"
+
+namespace pliant::clients {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxFiles = 50'000;  // below the folder of a scene
+
+// Files that name other files.
+constexpr std::array<std::string_view, 5> kRobotSuffixes{".urdf", ".xml", ".sdf", ".mjcf",
+                                                         ".config"};
+constexpr std::array<std::string_view, 2> kManifests{"package.xml", "model.config"};
+
+struct Candidate {
+  fs::path path;  // relative to the folder
+  std::string name;
+};
+
+std::vector<Candidate> ListFiles(const fs::path& folder) {
+  std::vector<Candidate> files;
+  std::error_code error;
+  fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, error);
+  for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    std::error_code unreadable;
+    if (at->is_directory(unreadable)) {
+      if (name.starts_with('.')) at.disable_recursion_pending();
+      continue;
+    }
+    if (!at->is_regular_file(unreadable)) continue;
+    files.push_back({at->path().lexically_relative(folder), name});
+    if (files.size() <= kMaxFiles) continue;
+    throw CommandError(kUnreachable, folder.string() + " has more than " +
+                                         std::to_string(kMaxFiles) +
+                                         " files; put the scene and its files into a folder of "
+                                         "their own");
+  }
+  if (error) throw CommandError(kUnreachable, folder.string() + ": " + error.message());
+  return files;
+}
+
+// Whether the text has the name with nothing around it that could belong to a longer name.
+bool Mentions(std::string_view text, std::string_view name) {
+  const auto continues = [&](std::size_t at) {
+    const auto c = static_cast<unsigned char>(text[at]);
+    return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
+  };
+  for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
+    const std::size_t end = at + name.size();
+    if ((at == 0 || !continues(at - 1)) && (end == text.size() || !continues(end))) return true;
+  }
+  return false;
+}
+
+bool NamesFiles(const Candidate& file) {
+  std::string suffix = file.path.extension().string();
+  std::ranges::transform(suffix, suffix.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return std::ranges::find(kRobotSuffixes, suffix) != kRobotSuffixes.end();
+}
+
+bool MayNameFile(const std::string& scene) {
+  return scene.find("file:") != scene.npos || scene.find("\"file\"") != scene.npos;
+}
+
+}  // namespace
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::ostringstream content;
+  content << stream.rdbuf();
+  if (!stream || path.empty()) throw CommandError(kUnreachable, path + ": cannot be read");
+  return std::move(content).str();
+}
+
+std::vector<std::string> FindNamedFiles(const std::string& scene, const fs::path& folder) {
+  std::vector<std::string> named;
+  if (!MayNameFile(scene)) return named;
+  std::vector<Candidate> left = ListFiles(folder.empty() ? "." : folder);
+  std::vector<std::string> texts{scene};
+  while (!texts.empty()) {
+    const std::string text = std::move(texts.back());
+    texts.pop_back();
+    const bool has_packages =
+        text.find("package://") != text.npos || text.find("model://") != text.npos;
+    std::erase_if(left, [&](const Candidate& file) {
+      const bool is_manifest = std::ranges::find(kManifests, file.name) != kManifests.end();
+      if (!(is_manifest && has_packages) && !Mentions(text, file.name)) return false;
+      named.push_back(file.path.generic_string());
+      if (NamesFiles(file)) texts.push_back(ReadFile((folder / file.path).string()));
+      return true;
+    });
+  }
+  std::ranges::sort(named);
+  return named;
+}
+
+}  // namespace pliant::clients
