@@ -1,9 +1,7 @@
 #include "server/auth/jwt.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -12,39 +10,19 @@
 
 #include "openssl/ec.h"
 #include "openssl/evp.h"
-#include "openssl/pem.h"
 
 namespace pliant::server {
 namespace {
 
 using Json = nlohmann::json;
-using Key = std::shared_ptr<EVP_PKEY>;
 
 constexpr std::size_t kMaxBytes = 8192;
 constexpr std::chrono::seconds kLeeway{30};  // between the clocks of the issuer and of this machine
 constexpr std::size_t kMaxName = 200;
-constexpr int kMinRsaBits = 2048;
 constexpr int kP256Bytes = 32;  // of each of the two numbers of a signature
 
 absl::Status Refused(absl::string_view why) {
   return absl::UnauthenticatedError(absl::StrCat("the token is refused: ", why));
-}
-
-// Name of the one algorithm that a key is for; empty when it is for none.
-absl::string_view AlgorithmOf(EVP_PKEY* key) {
-  switch (EVP_PKEY_get_base_id(key)) {
-    case EVP_PKEY_RSA:
-      return EVP_PKEY_get_bits(key) >= kMinRsaBits ? "RS256" : "";
-    case EVP_PKEY_ED25519:
-      return "EdDSA";
-    case EVP_PKEY_EC:
-      break;
-    default:
-      return "";
-  }
-  std::array<char, 64> group{};
-  EVP_PKEY_get_group_name(key, group.data(), group.size(), nullptr);
-  return absl::string_view(group.data()) == "prime256v1" ? "ES256" : "";
 }
 
 // A signature of ES256, two numbers one after the other, in the form that OpenSSL reads.
@@ -125,26 +103,12 @@ absl::StatusOr<JwtVerifier> JwtVerifier::Open(const Options& options) {
     return absl::InvalidArgumentError(
         "tokens that are verified by public keys must name this server: give --jwt-audience");
   }
-  const std::unique_ptr<FILE, int (*)(FILE*)> file(fopen(options.keys_file.c_str(), "re"), fclose);
-  if (file == nullptr) {
-    return absl::UnavailableError(absl::StrCat("cannot read the public keys in ", options.keys_file,
-                                               "\n    Check the path."));
-  }
+  absl::StatusOr<std::vector<PublicKey>> keys = ReadPublicKeys(options.keys_file);
+  if (!keys.ok()) return keys.status();
   JwtVerifier verifier;
+  verifier.keys_ = *std::move(keys);
   verifier.audience_ = options.audience;
   verifier.issuer_ = options.issuer;
-  while (EVP_PKEY* key = PEM_read_PUBKEY(file.get(), nullptr, nullptr, nullptr)) {
-    verifier.keys_.emplace_back(key, EVP_PKEY_free);
-    if (!AlgorithmOf(key).empty()) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(options.keys_file, ": key ", verifier.keys_.size(),
-                     " is of no supported kind; expected RSA of 2048 bits or more, P-256 or "
-                     "Ed25519"));
-  }
-  if (verifier.keys_.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        options.keys_file, ": no public key; expected PEM, as `openssl pkey -pubout` writes it"));
-  }
   return verifier;
 }
 
@@ -163,7 +127,7 @@ absl::StatusOr<Identity> JwtVerifier::Verify(absl::string_view token,
   if (header.contains("crit")) return Refused("its header asks for extensions");
   const std::string algorithm = Text(header, "alg");
   const absl::string_view text = token.substr(0, parts[0].size() + 1 + parts[1].size());
-  const bool known = std::ranges::any_of(keys_, [&](const Key& key) {
+  const bool known = std::ranges::any_of(keys_, [&](const PublicKey& key) {
     return AlgorithmOf(key.get()) == algorithm && IsSignedBy(key.get(), text, signature);
   });
   if (!known) return Refused("no key of this server has signed it");

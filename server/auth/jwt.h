@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,8 +8,7 @@
 #include "absl/strings/string_view.h"
 
 #include "server/auth/identity.h"
-
-struct evp_pkey_st;
+#include "server/auth/public_keys.h"
 
 namespace pliant::server {
 
@@ -23,7 +21,7 @@ namespace pliant::server {
 class JwtVerifier {
  public:
   struct Options {
-    std::string keys_file;  // PEM, one or more public keys
+    std::string keys_file;  // see ReadPublicKeys
     std::string audience;   // this server, as tokens name it
     std::string issuer;     // empty: any
   };
@@ -39,7 +37,7 @@ class JwtVerifier {
   static bool HasForm(absl::string_view token);
 
  private:
-  std::vector<std::shared_ptr<evp_pkey_st>> keys_;
+  std::vector<PublicKey> keys_;
   std::string audience_;
   std::string issuer_;
 };

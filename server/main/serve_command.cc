@@ -135,9 +135,10 @@ class ServeCommand final : public Command {
         ->needs(certificate);
     app_->add_option("--tokens", options_.tokens_file,
                      "File of tokens, which `pliantd token` adds to; every client needs one");
-    CLI::Option* keys =
-        app_->add_option("--jwt-keys", options_.jwt_keys,
-                         "Public keys (PEM) that verify JSON Web Tokens: RS256, ES256 and EdDSA");
+    CLI::Option* keys = app_->add_option(
+        "--jwt-keys", options_.jwt_keys,
+        "Public keys (PEM, or a JSON Web Key Set) that verify JSON Web Tokens: RS256, "
+        "ES256 and EdDSA");
     app_->add_option("--jwt-audience", options_.jwt_audience, "This server, as JWTs name it")
         ->needs(keys);
     app_->add_option("--jwt-issuer", options_.jwt_issuer, "Issuer of the JWTs (default: any)")

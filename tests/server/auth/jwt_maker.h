@@ -33,6 +33,25 @@ class JwtMaker {
     return pem;
   }
 
+  // The public key as a JSON Web Key. `more` are further members, each with a comma before it.
+  std::string WebKey(const std::string& more = "") const {
+    std::string members;
+    if (algorithm_ == "RS256") {
+      members = absl::StrCat(R"("kty":"RSA","n":")", Number("n"), R"(","e":")", Number("e"), "\"");
+    } else if (algorithm_ == "ES256") {
+      members = absl::StrCat(R"("kty":"EC","crv":"P-256","x":")", Number("qx", 32), R"(","y":")",
+                             Number("qy", 32), "\"");
+    } else {
+      std::string bytes(32, '\0');
+      std::size_t size = bytes.size();
+      EVP_PKEY_get_raw_public_key(key_.get(), reinterpret_cast<unsigned char*>(bytes.data()),
+                                  &size);
+      members = absl::StrCat(R"("kty":"OKP","crv":"Ed25519","x":")",
+                             absl::WebSafeBase64Escape(bytes), "\"");
+    }
+    return absl::StrCat("{", members, more, "}");
+  }
+
   std::string Make(const std::string& claims) const { return Make(claims, algorithm_); }
 
   // `named` is the algorithm that the header names.
@@ -44,6 +63,17 @@ class JwtMaker {
   }
 
  private:
+  // A number of the key in base64url, with zeros in front up to `bytes`.
+  std::string Number(const char* name, int bytes = 0) const {
+    BIGNUM* number = nullptr;
+    EVP_PKEY_get_bn_param(key_.get(), name, &number);
+    std::string text(bytes > 0 ? bytes : BN_num_bytes(number), '\0');
+    BN_bn2binpad(number, reinterpret_cast<unsigned char*>(text.data()),
+                 static_cast<int>(text.size()));
+    BN_free(number);
+    return absl::WebSafeBase64Escape(text);
+  }
+
   std::string Sign(const std::string& text) const {
     EVP_MD_CTX* context = EVP_MD_CTX_new();
     const EVP_MD* digest = algorithm_ == "EdDSA" ? nullptr : EVP_sha256();

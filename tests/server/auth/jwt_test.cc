@@ -109,6 +109,41 @@ TEST_F(Jwt, NonsenseIsRefused) {
     EXPECT_TRUE(absl::IsUnauthenticated(verifier.Verify(token, At(1500)).status()));
 }
 
+TEST_F(Jwt, KeySetOfAnIdentityProviderVerifies) {
+  const JwtMaker rsa("RS256"), ec("ES256"), ed("EdDSA"), encrypting("RS256"), weak("RS256", 1024);
+  const JwtVerifier verifier = Open(
+      absl::StrCat(R"({"keys": [)", encrypting.WebKey(R"(,"use":"enc")"), R"(, {"kty": "oct"}, )",
+                   rsa.WebKey(R"(,"use":"sig","kid":"1","alg":"RS256")"), ",", weak.WebKey(), ",",
+                   ec.WebKey(), ",", ed.WebKey(), "]}"));
+  for (const JwtMaker* maker : {&rsa, &ec, &ed})
+    EXPECT_TRUE(verifier.Verify(maker->Make(kClaims), At(1500)).ok());
+  for (const JwtMaker* maker : {&encrypting, &weak})
+    EXPECT_FALSE(verifier.Verify(maker->Make(kClaims), At(1500)).ok());
+}
+
+TEST_F(Jwt, UnsuitableKeySetsAreRefusedWithTheReason) {
+  const JwtMaker ed("EdDSA");
+  const auto reason = [&](const std::string& set) {
+    return std::string(JwtVerifier::Open({Write("keys.json", set), "lab", ""}).status().message());
+  };
+  const std::string good = ed.WebKey();
+  EXPECT_THAT(reason("{}"), HasSubstr("`keys`"));
+  EXPECT_THAT(reason(R"({"keys": []})"), HasSubstr("no key that verifies"));
+  EXPECT_THAT(reason(absl::StrCat(R"({"keys": [)", good, ", 7]}")),
+              HasSubstr("key 2 is malformed"));
+  EXPECT_THAT(reason(R"({"keys": [{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}]})"),
+              HasSubstr("key 1 is malformed"));
+  // a point that is not on the curve
+  const std::string zeros(43, 'A');
+  EXPECT_THAT(reason(absl::StrCat(R"({"keys": [{"kty":"EC","crv":"P-256","x":")", zeros,
+                                  R"(","y":")", zeros, R"("}]})")),
+              HasSubstr("key 1 is malformed"));
+  EXPECT_THAT(reason(R"({"keys": [{"kty":"RSA","n":"*","e":"AQAB"}]})"),
+              HasSubstr("key 1 is malformed"));
+  EXPECT_THAT(reason(absl::StrCat(R"({"keys": [)", ed.WebKey(R"(,"d":"AA")"), "]}")),
+              HasSubstr("key 1 is private"));
+}
+
 TEST_F(Jwt, UnsuitableKeysAreNamed) {
   const auto open = [&](const std::string& pem, const std::string& audience) {
     return JwtVerifier::Open({Write("keys.pem", pem), audience, ""}).status();
