@@ -10,10 +10,16 @@ std::optional<Role> Identity::HighestRole() const {
   return highest;
 }
 
+std::optional<Role> Identity::RoleOn(const std::map<std::string, std::string>& labels) const {
+  std::optional<Role> role;
+  for (const Grant& grant : grants)
+    if (grant.worlds.Matches(labels)) role = std::max(role, std::optional(grant.role));
+  return role;
+}
+
 bool Identity::Has(Role role, const std::map<std::string, std::string>& labels) const {
-  return std::ranges::any_of(grants, [&](const Grant& grant) {
-    return grant.role >= role && grant.worlds.Matches(labels);
-  });
+  const std::optional<Role> own = RoleOn(labels);
+  return own && *own >= role;
 }
 
 bool Identity::HasEverywhere(Role role) const {

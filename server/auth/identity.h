@@ -30,6 +30,9 @@ struct Identity {
   // The highest role that it has on any world.
   std::optional<Role> HighestRole() const;
 
+  // Its role on a world with these labels; none: it may not even see the world.
+  std::optional<Role> RoleOn(const std::map<std::string, std::string>& labels) const;
+
   // Whether it has this role on a world with these labels.
   bool Has(Role role, const std::map<std::string, std::string>& labels) const;
 

@@ -114,6 +114,13 @@ v1::World DescribeCreation(const std::string& name, const Creation& creation, St
   return world;
 }
 
+// Tells the caller its own role on a world that it may see.
+void SetCallerRole(const Call& call, const std::map<std::string, std::string>& labels,
+                   v1::World* world) {
+  const std::optional<Role> role = call.caller->identity.RoleOn(labels);
+  if (role) world->set_caller_role(NameOf(*role));
+}
+
 absl::Status CheckFiles(const v1::CreateWorldRequest& request, const ObjectStore* objects) {
   if (request.files().empty()) return absl::OkStatus();
   if (request.has_shipped_scene())
@@ -304,10 +311,16 @@ void Handlers::GetWorld(const Call& call, const v1::GetWorldRequest& request,
                         Reply<v1::World> reply) {
   const auto creation = FindCreation(call, request.name());
   if (absl::IsPermissionDenied(creation.status())) return reply(creation.status());
-  if (creation.ok()) return reply(DescribeCreation(request.name(), **creation, timeline().Now()));
+  if (creation.ok()) {
+    v1::World world = DescribeCreation(request.name(), **creation, timeline().Now());
+    SetCallerRole(call, (*creation)->settings().labels, &world);
+    return reply(std::move(world));
+  }
   auto host = FindWorld(call, request.name());
   if (!host.ok()) return reply(host.status());
-  reply(DescribeWorldNow(**host));
+  v1::World world = DescribeWorldNow(**host);
+  SetCallerRole(call, (*host)->settings()->labels, &world);
+  reply(std::move(world));
 }
 
 void Handlers::ListWorlds(const Call& call, const v1::ListWorldsRequest& request,
@@ -334,9 +347,10 @@ void Handlers::ListWorlds(const Call& call, const v1::ListWorldsRequest& request
       response.set_next_page_token(response.worlds(page - 1).name().substr(sizeof(kPrefix) - 1));
       break;
     }
-    *response.add_worlds() = host != nullptr
-                                 ? DescribeWorldNow(*host)
-                                 : DescribeCreation(kPrefix + id, *creation, timeline().Now());
+    v1::World* world = response.add_worlds();
+    *world = host != nullptr ? DescribeWorldNow(*host)
+                             : DescribeCreation(kPrefix + id, *creation, timeline().Now());
+    SetCallerRole(call, labels, world);
   }
   reply(std::move(response));
 }

@@ -15,6 +15,7 @@ let server;
 let browser;
 let page;
 let token;
+let viewerToken;
 
 before(async () => {
   const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1,DNS:localhost'];
@@ -24,6 +25,8 @@ before(async () => {
   });
   const who = ['--name', 'alice', '--role', 'operator', '--tokens', tokens];
   token = execFileSync(kBinary, ['token', ...who], { encoding: 'utf8' }).trim();
+  const viewer = ['--name', 'bob', '--role', 'viewer', '--tokens', tokens];
+  viewerToken = execFileSync(kBinary, ['token', ...viewer], { encoding: 'utf8' }).trim();
   const flags = ['--tls-cert', cert, '--tls-key', key, '--tokens', tokens];
   server = await Server.start(0, join('scenes', 'soft_ball.yaml'), flags);
   browser = await launchBrowser();
@@ -60,4 +63,26 @@ test('the token is kept while the tab is open, and never in the address', kTest,
   await until(page, 'frames come again', () => pliant.connection.state === 'live' && pliant.framesDrawn > 0);
   assert.ok(!page.url().includes(token));
   assert.ok(!server.log.includes(token));
+});
+
+test('who may only watch is told so, and can press nothing but stop', kTest, async () => {
+  const context = await browser.newContext({ ignoreHTTPSErrors: true });
+  const watcher = await context.newPage();
+  watcher.setDefaultTimeout(90000);
+  await watcher.goto(server.url);
+  await watcher.waitForSelector('#token', { state: 'visible' });
+  await watcher.fill('#token', viewerToken);
+  await watcher.keyboard.press('Enter');
+  await until(watcher, 'frames come', () => pliant.connection.state === 'live' && pliant.framesDrawn > 0);
+  assert.equal(await watcher.textContent('#lease'), 'watching');
+  assert.match(await watcher.textContent('#lease-text'), /role viewer/);
+  for (const id of ['run', 'step', 'reset', 'factor']) assert.ok(await watcher.isDisabled(`#${id}`), id);
+  assert.ok(await watcher.isEnabled('#stop'));
+  await watcher.click('#stop');
+  await until(watcher, 'the world is stopped', () => pliant.frame.stopped);
+  assert.ok(await watcher.isDisabled('#stop'), 'a viewer does not resume');
+  await page.click('#stop');
+  await until(watcher, 'the operator has resumed it', () => !pliant.frame.stopped);
+  assert.ok(await watcher.isEnabled('#stop'));
+  await context.close();
 });

@@ -42,7 +42,7 @@ const client = new Client({
     status.show(connection, performance.now());
     if (connection.state !== 'live') driver.letGo();
     if (connection.state !== 'live') robots.drop();
-    bar.enable(connection.state === 'live');
+    bar.enable(connection.state === 'live', client.world?.watchesOnly ?? false);
   },
   world: showWorld,
   lease: (lease) => {
@@ -96,7 +96,7 @@ const driver = new Driver(
     grip: () => robots.grip(driven?.target ?? ''),
     next: () => drive(choices[(choices.findIndex((choice) => choice === driven) + 1) % choices.length]),
     selected: select,
-    blocked: () => client.connection.state !== 'live' || (latest?.stopped ?? false),
+    blocked: () => client.connection.state !== 'live' || (latest?.stopped ?? false) || watchesOnly(),
   },
   stage,
   canvas,
@@ -133,6 +133,7 @@ function showWorld(world: WorldInfo): void {
   const before = driven;
   driven = choices.find((choice) => label(choice) === (before && label(before))) ?? choices[0] ?? null;
   robots.build(world);
+  if (world.watchesOnly) for (const { name } of world.robots) robots.setGroup(name, []);
   groups.clear();
   showGroups();
   const names = [...world.soft, ...world.robots, ...world.rigid].map(({ name }) => name);
@@ -223,13 +224,18 @@ function chooseGroup(group: string): void {
 
 function showGroups(): void {
   const robot = client.world?.robots.find(({ name }) => name === driven?.target);
-  panel.setGroups(robot?.groups.map(({ name }) => name) ?? [], groups.get(robot?.name ?? '') ?? '');
+  panel.setGroups(watchesOnly() ? [] : (robot?.groups.map(({ name }) => name) ?? []), groups.get(robot?.name ?? '') ?? '');
+}
+
+function watchesOnly(): boolean {
+  return client.world?.watchesOnly ?? false;
 }
 
 function showLease(): void {
   const lease = leaseShown();
   const robot = client.world?.robots.find(({ name }) => name === driven?.target);
   const what = pulled && lease.target === pulled ? pulled : driven ? label(driven) : '';
+  if (watchesOnly()) return panel.showWatching();
   panel.showLease(lease, latest?.stopped ?? false, what, (robot?.grippers.length ?? 0) > 0);
 }
 

@@ -2,7 +2,7 @@ import { create, fromBinary, toBinary, type DescMessage, type MessageInitShape }
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ClientMessageSchema, ServerMessageSchema, type ClientMessage } from '../src/gen/pliant/v1/gateway_pb';
 import { AcquireLeaseRequestSchema, LeaseSchema } from '../src/gen/pliant/v1/control_pb';
-import { ListWorldsResponseSchema, WorldDescriptionSchema } from '../src/gen/pliant/v1/world_pb';
+import { ListWorldsResponseSchema, WorldDescriptionSchema, WorldSchema } from '../src/gen/pliant/v1/world_pb';
 import type { Connection, FrameInfo, ToPage } from '../src/link/messages';
 import { kProtocol, Session } from '../src/link/session';
 
@@ -98,11 +98,12 @@ function frames(): FrameInfo[] {
   return posted.flatMap((message) => (message.kind === 'frame' ? [message.frame] : []));
 }
 
-async function goLive(socket: Socket): Promise<void> {
+async function goLive(socket: Socket, role = 'operator'): Promise<void> {
   socket.open();
   await socket.reply('hello', { case: 'welcome', value: { version: '1', defaultWorld: 'worlds/default' } });
   const bodies = [{ name: 'paddle', motion: 2 }];
   await socket.reply('describeWorld', response(WorldDescriptionSchema, { name: 'worlds/default', rigidBodies: bodies }));
+  await socket.reply('getWorld', response(WorldSchema, { name: 'worlds/default', callerRole: role }));
   await vi.waitFor(() => expect(connection().state).toBe('live'));
 }
 
@@ -113,8 +114,17 @@ function frame(id: number): Answer {
 describe('a session', () => {
   test('greets, asks what there is to see, and subscribes', async () => {
     await goLive(sockets[0]);
-    expect(sockets[0].sent.map(kindOf)).toEqual(['hello', 'describeWorld', 'subscribe']);
+    expect(sockets[0].sent.map(kindOf)).toEqual(['hello', 'describeWorld', 'getWorld', 'subscribe']);
     expect(posted.find((message) => message.kind === 'world')).toBeDefined();
+  });
+
+  test('tells the page whether its user may only watch', async () => {
+    await goLive(sockets[0], 'viewer');
+    sockets[0].fail(1001);
+    await vi.advanceTimersByTimeAsync(1000);
+    await goLive(sockets[1], 'operator');
+    const worlds = posted.flatMap((message) => (message.kind === 'world' ? [message.world] : []));
+    expect(worlds.map(({ watchesOnly }) => watchesOnly)).toEqual([true, false]);
   });
 
   test('gives the page one frame at a time, the latest, and acknowledges what was drawn', async () => {
@@ -207,6 +217,7 @@ describe('a session', () => {
     await sockets[0].reply('listWorlds', response(ListWorldsResponseSchema, { worlds }));
     await vi.waitFor(() => expect(sockets[0].asked('describeWorld')).toBeDefined());
     await sockets[0].reply('describeWorld', response(WorldDescriptionSchema, { name: 'worlds/b' }));
+    await sockets[0].reply('getWorld', response(WorldSchema, { name: 'worlds/b' }));
     await vi.waitFor(() => expect(connection().state).toBe('live'));
     const { message } = sockets[0].asked('subscribe')!;
     expect(message.value).toMatchObject({ message: { value: { world: 'worlds/b' } } });

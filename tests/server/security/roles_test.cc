@@ -341,6 +341,21 @@ TEST_F(Roles, WelcomeNamesOnlyAWorldThatTheClientMayWatch) {
   }
 }
 
+TEST_F(Roles, CallerIsToldItsOwnRoleOnAWorld) {
+  CreateLabelled("soft", "soft");
+  const std::map<std::string, std::string> expected{
+      {"viewer", "viewer"}, {"operator", "operator"}, {"admin", "admin"}, {"soft", "admin"}};
+  for (const auto& [who, role] : expected) {
+    const auto socket = OpenSocket(who);
+    v1::GetWorldRequest request;
+    request.set_name("worlds/soft");
+    EXPECT_EQ(socket->Call<v1::World>("WorldService/GetWorld", request).caller_role(), role) << who;
+    const auto list =
+        socket->Call<v1::ListWorldsResponse>("WorldService/ListWorlds", v1::ListWorldsRequest());
+    EXPECT_EQ(list.worlds(list.worlds_size() - 1).caller_role(), role) << who;
+  }
+}
+
 TEST_F(Roles, ConnectionStaysWithItsUser) {
   const auto socket = OpenSocket("viewer");
   v1::ClientMessage hello;

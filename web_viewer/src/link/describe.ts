@@ -20,6 +20,7 @@ const kMaxFullVertices = 50_000;
 export function describeWorld(
   description: WorldDescription,
   serverVersion: string,
+  watchesOnly = false,
 ): { world: WorldInfo; surfaces: SoftSurface[]; tier: Tier } {
   const vertices = description.deformables.reduce((sum, { surface }) => sum + (surface?.vertices.length ?? 0) / 3, 0);
   const tier = vertices > kMaxFullVertices ? Tier.DECIMATED : Tier.UNSPECIFIED;
@@ -45,6 +46,7 @@ export function describeWorld(
       indices: surfaces[i].indices,
     })),
     robots,
+    watchesOnly,
   };
   return { world, surfaces, tier };
 }

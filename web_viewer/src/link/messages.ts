@@ -113,6 +113,7 @@ export interface WorldInfo {
   rigid: RigidInfo[];
   soft: SoftInfo[];
   robots: RobotInfo[];
+  watchesOnly: boolean; // the user may watch and stop the world, and nothing else
 }
 
 export interface RigidInfo {

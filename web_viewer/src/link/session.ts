@@ -274,8 +274,11 @@ export class Session {
   }
 
   private async describe(): Promise<void> {
-    const description = await this.descriptions.fetch(this.world);
-    const { world, surfaces, tier } = describeWorld(description, this.serverVersion);
+    const [description, { callerRole }] = await Promise.all([
+      this.descriptions.fetch(this.world),
+      this.ask(WorldService.method.getWorld, { name: this.world }),
+    ]);
+    const { world, surfaces, tier } = describeWorld(description, this.serverVersion, callerRole === 'viewer');
     this.surfaces = surfaces;
     this.tier = tier;
     this.names = [...world.rigid, ...world.soft].map(({ name }) => name);

@@ -25,6 +25,8 @@ export class ClockBar {
   private readonly help = element<HTMLDialogElement>('help');
   private paused = false;
   private stopped = false;
+  private enabled = false;
+  private watchesOnly = false;
   private runShows = '';
 
   constructor(private readonly port: ClockBarPort) {
@@ -51,6 +53,7 @@ export class ClockBar {
   show(frame: FrameInfo): void {
     this.paused = frame.clock.mode === 'paused';
     this.stopped = frame.stopped;
+    this.enableStop();
     this.showRun();
     this.stop.classList.toggle('latched', frame.stopped);
     const word = frame.stopped ? 'RESUME' : 'STOP';
@@ -66,16 +69,24 @@ export class ClockBar {
     this.factor.value = value;
   }
 
-  enable(on: boolean): void {
-    for (const id of ['run', 'step', 'reset', 'factor', 'stop']) element<HTMLButtonElement>(id).disabled = !on;
+  // Who may only watch may stop the world, but not let it run again.
+  enable(on: boolean, watchesOnly: boolean): void {
+    this.enabled = on;
+    this.watchesOnly = watchesOnly;
+    for (const id of ['run', 'step', 'reset', 'factor']) element<HTMLButtonElement>(id).disabled = !on || watchesOnly;
+    this.enableStop();
+  }
+
+  private enableStop(): void {
+    this.stop.disabled = !this.enabled || (this.watchesOnly && this.stopped);
   }
 
   private key(event: KeyboardEvent): void {
     if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || this.help.open) return;
     const actions: Record<string, () => void> = {
       Space: () => this.port.call({ op: 'stop' }),
-      KeyP: () => this.toggleRun(),
-      KeyN: () => this.oneStep(),
+      KeyP: () => !this.watchesOnly && this.toggleRun(),
+      KeyN: () => !this.watchesOnly && this.oneStep(),
       KeyC: () => this.toggleArrows(),
       KeyV: () => this.port.resetView(),
       KeyH: () => this.help.showModal(),

@@ -126,6 +126,14 @@ export class Panel {
     setHidden('takeover', !(lease.state === 'refused' || lease.state === 'lost') || stopped);
   }
 
+  // Of a user who may not drive.
+  showWatching(): void {
+    element('lease').dataset.state = 'none';
+    setText('lease', 'watching');
+    setText('lease-text', 'Your token has the role viewer: you may watch this world, and stop it in an emergency.');
+    for (const id of ['speed-row', 'takeover', 'driven']) setHidden(id, true);
+  }
+
   showPad(name: string, warning: string): void {
     const hint = document.hasFocus() ? '' : ' (click the page to use it)';
     setText('pad', warning || (name ? `Gamepad: ${name}${hint}` : ''));
