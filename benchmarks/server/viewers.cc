@@ -25,6 +25,7 @@ constexpr char kWorld[] = "balls";
 constexpr char kSteppingThread[] = "step ";
 // Viewers use other machines as a rule. Here they take what the server leaves.
 constexpr int kViewersNice = 19;
+constexpr char kFramesSent[] = "pliant_frames_sent_total";
 constexpr char kLateness[] = "pliant_step_start_lateness_seconds";
 
 void Sleep(double seconds) {
@@ -138,10 +139,12 @@ class Operator {
 // What a period of the world was like for its operator.
 struct Period {
   double steps, seconds, latency_p99_ms, jitter_p99_ms, memory_mb;
+  double frames;  // sent by the server
   // of the thread that makes the steps, and of all others of the server
   ChildProcess::ThreadTimes stepping, others;
 
   double rate() const { return steps / seconds; }                      // [1/s]
+  double frame_rate() const { return frames / seconds; }               // [1/s]
   double step_cpu_ms() const { return 1e3 * stepping.cpu / steps; }    // of one step
   double step_wait_ms() const { return 1e3 * stepping.wait / steps; }  // for a processor
 };
@@ -166,11 +169,12 @@ Period Measure(ServerProcess& server, Connection& client, double seconds) {
   const std::string before = server.FetchMetrics();
   Period period{};
   Operator driver(server.grpc_address());
-  const double first = AwaitStep(client), start = Now();
+  const double first = AwaitStep(client), start = Now(), sent = server.ReadMetric(kFramesSent);
   const auto stepping = process.MeasureThreads(kSteppingThread),
              others = process.MeasureThreads(kSteppingThread, true);
   Sleep(seconds);
   period.steps = AwaitStep(client) - first;
+  period.frames = server.ReadMetric(kFramesSent) - sent;
   period.seconds = Now() - start;
   period.stepping = process.MeasureThreads(kSteppingThread) - stepping;
   period.others = process.MeasureThreads(kSteppingThread, true) - others;
@@ -256,7 +260,16 @@ void RunViewers(double seconds, Rows* rows) {
   Sleep(kSettle);
   const Period alone = Measure(server, client, seconds);
 
+  // one viewer of each kind: whatever is computed and encoded once for all viewers is done
   std::vector<std::unique_ptr<ChildProcess>> viewers, stalled;
+  for (const char* transport : {"grpc", "ws"}) {
+    for (const char* tier : {"full", "decimated"})
+      viewers.push_back(StartViewers(server, kWorld, transport, tier, 1, 30));
+  }
+  Sleep(kSettle);
+  const Period few = Measure(server, client, seconds);
+  StopViewers(&viewers);
+
   // 90 lively ones in ten processes, five that are stopped and five behind slow links, half of them
   // over each transport, a fifth of them with all vertices
   for (const char* transport : {"grpc", "ws"}) {
@@ -272,20 +285,23 @@ void RunViewers(double seconds, Rows* rows) {
   }
   Sleep(kSettle);
   for (const auto& viewer : stalled) viewer->Signal(SIGSTOP);
-  const double frames_before = server.ReadMetric("pliant_frames_sent_total");
-  const double watched_from = Now();
   const Period watched = Measure(server, client, seconds);
-  const double sent = server.ReadMetric("pliant_frames_sent_total") - frames_before;
-  const double frame_rate = sent / (Now() - watched_from);
   for (const auto& viewer : stalled) viewer->Signal(SIGCONT);
   Sleep(2);
   const Seen late = StopViewers(&stalled);
   const Seen seen = StopViewers(&viewers);
 
   const double bytes = seen.bytes / std::max(1.0, seen.frames);
-  // threads other than the stepping one do little but serve viewers
-  const double cpu_per_frame =
-      (watched.others.cpu / watched.seconds - alone.others.cpu / alone.seconds) / frame_rate;
+  // Threads other than the stepping one serve the operator, compute and encode each state once for
+  // all viewers, and send frames: cpu = operator + states · per_state + frames · per_frame.
+  const auto cpu_of = [&](const Period& period) {
+    return period.others.cpu / period.seconds - alone.others.cpu / alone.seconds;
+  };
+  const double determinant = few.rate() * watched.frame_rate() - watched.rate() * few.frame_rate();
+  const double per_frame =
+      (few.rate() * cpu_of(watched) - watched.rate() * cpu_of(few)) / determinant;
+  const double per_state =
+      (watched.frame_rate() * cpu_of(few) - few.frame_rate() * cpu_of(watched)) / determinant;
   const double bare = MeasureBareSend(static_cast<std::size_t>(bytes));
   rows->push_back({{"case", "viewers_100"},
                    {"dofs", world.size().dofs()},
@@ -299,11 +315,12 @@ void RunViewers(double seconds, Rows* rows) {
                    {"latency_p99_ms", watched.latency_p99_ms},
                    {"jitter_p99_ms_more", watched.jitter_p99_ms - alone.jitter_p99_ms},
                    {"memory_mb_more", watched.memory_mb - alone.memory_mb},
-                   {"frames_per_s", frame_rate},
+                   {"frames_per_s", watched.frame_rate()},
+                   {"cpu_ms_per_state", 1e3 * per_state},
                    {"frame_kb", 1e-3 * bytes},
-                   {"cpu_us_per_frame", 1e6 * cpu_per_frame},
+                   {"cpu_us_per_frame", 1e6 * per_frame},
                    {"bare_send_us", 1e6 * bare},
-                   {"cpu_over_bare_send", cpu_per_frame / bare},
+                   {"cpu_over_bare_send", per_frame / bare},
                    {"stale_after_stall", late.stale},
                    {"goal",
                     {{"rate_kept", 0.98},
