@@ -134,6 +134,19 @@ LaneMatrix3 CalcGradient(const ElementBatch& batch, std::span<const double> x) {
   return F;
 }
 
+Lane CalcVonMisesStrain(const LaneMatrix3& F) {
+  const auto half_dot = [&](int i, int j) {
+    return 0.5 * (F[3 * i] * F[3 * j] + F[3 * i + 1] * F[3 * j + 1] + F[3 * i + 2] * F[3 * j + 2]);
+  };
+  // the deviator of −½ I is zero
+  const Lane xx = half_dot(0, 0), yy = half_dot(1, 1), zz = half_dot(2, 2);
+  const Lane xy = half_dot(0, 1), yz = half_dot(1, 2), xz = half_dot(0, 2);
+  const Lane mean = (xx + yy + zz) / 3.0;
+  const Lane diagonal =
+      (xx - mean) * (xx - mean) + (yy - mean) * (yy - mean) + (zz - mean) * (zz - mean);
+  return Sqrt(2.0 / 3 * (diagonal + 2.0 * (xy * xy + yz * yz + xz * xz)));
+}
+
 LaneMatrix3 CalcReferenceRotation(const ElementBatch& batch, const LaneMatrix3& F) {
   LaneMatrix3 R = CalcPolarRotations(F);
   for (int i = 0; i < 9; ++i) R[i] = batch.corotates != 0 ? R[i] : Splat(i % 4 == 0 ? 1.0 : 0.0);

@@ -42,6 +42,9 @@ ElementBatches MakeElementBatches(const FemParameters& parameters);
 // Deformation gradient F = Σ x_a G_aᵀ, or velocity gradient, column-major. x: 3 numbers a node.
 LaneMatrix3 CalcGradient(const ElementBatch& batch, std::span<const double> x);
 
+// Von Mises measure √(⅔ dev E : dev E) of Green's strain E = ½ (FᵀF − I).
+Lane CalcVonMisesStrain(const LaneMatrix3& F);
+
 // R0 (han2023 §V-B), the identity for elements that do not corotate.
 LaneMatrix3 CalcReferenceRotation(const ElementBatch& batch, const LaneMatrix3& F);
 

@@ -98,17 +98,8 @@ class FemBlock final : public DynamicsBlock, public NodeSet, public ElementSet, 
   }
 
   Energies CalcEnergies(const BlockState& state, const Vector3d& gravity, int) const override {
-    return {CalcKineticEnergy(state.v), CalcElasticEnergy(state.q),
+    return {model_->CalcKineticEnergy(state.v), CalcElasticEnergy(state.q),
             model_->mass > 0 ? -model_->mass * gravity.dot(CalcCenter(state.q)) : 0};
-  }
-
-  double CalcKineticEnergy(std::span<const double> v) const {
-    thread_local std::vector<double> Mv;  // called in every step
-    Mv.resize(v.size());
-    model_->MultiplyMass(v, Mv);
-    double sum = 0;
-    for (std::size_t i = 0; i < v.size(); ++i) sum += v[i] * Mv[i];
-    return 0.5 * sum;
   }
 
   double CalcElasticEnergy(std::span<const double> q) const {
@@ -138,6 +129,14 @@ class FemBlock final : public DynamicsBlock, public NodeSet, public ElementSet, 
         is_stress ? model_->CalcDeformation(q) : FemModel::Deformation{};
     for (std::size_t b = 0; b < elements.batches.size(); ++b) {
       const LaneMatrix3 F = model_->CalcDeformation(elements.batches[b], q);
+      if (measure == FieldMeasure::kVonMisesStrain) {  // the one that every viewer asks for
+        const Lane strain = CalcVonMisesStrain(F);
+        for (int l = 0; l < kLanes; ++l) {
+          const int element = elements.elements[b * kLanes + l];
+          if (element >= 0) values[element] = strain[l];
+        }
+        continue;
+      }
       LaneMatrix3 P{};
       if (is_stress) P = model_->CalcResponse(b, F, at).stress;
       for (int l = 0; l < kLanes; ++l) {

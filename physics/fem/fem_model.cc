@@ -139,6 +139,27 @@ void FemModel::MultiplyMass(std::span<const double> x, std::span<double> y) cons
   }
 }
 
+double FemModel::CalcKineticEnergy(std::span<const double> v) const {
+  // M of an element has 2 on its diagonal and 1 elsewhere, times a twentieth of its mass
+  Lane energy{};
+  for (const ElementBatch& batch : elements.batches) {
+    std::array<Lane, 3> sum{};
+    Lane squares{};
+    for (int a = 0; a < 4; ++a) {
+      const double* n[kLanes];
+      for (int l = 0; l < kLanes; ++l) n[l] = &v[3 * batch.nodes[l][a]];
+      for (int r = 0; r < 3; ++r) {
+        const Lane x = {n[0][r], n[1][r], n[2][r], n[3][r]};
+        sum[r] += x;
+        squares += x * x;
+      }
+    }
+    const Lane square_of_sum = sum[0] * sum[0] + sum[1] * sum[1] + sum[2] * sum[2];
+    energy += batch.density * batch.volume / 40.0 * (square_of_sum + squares);
+  }
+  return (energy[0] + energy[1]) + (energy[2] + energy[3]);
+}
+
 LaneMatrix3 FemModel::CalcDeformation(const ElementBatch& batch, std::span<const double> q) const {
   LaneMatrix3 F = CalcGradient(batch, q);
   // the gradients of plane strain omit z, along which the body does not stretch

@@ -79,6 +79,7 @@ struct FemModel {
   bool is_quadratic() const { return elements.nonlinear.empty(); }
 
   // F of a batch at positions q.
+  double CalcKineticEnergy(std::span<const double> v) const;  // ½ v·M v [J]
   LaneMatrix3 CalcDeformation(const ElementBatch& batch, std::span<const double> q) const;
 
   // F of the nonlinear batches at positions q, and J̄ of the patches if mean dilatation is on.

@@ -258,6 +258,21 @@ TEST(FemBlock, MassIsExact) {
   for (std::size_t i = 0; i < v.size(); i += 3) v[i] = 2;
   EXPECT_NEAR(CalcKineticEnergy(*block, q, v), 2 * block->mass(0), 1e-12 * block->mass(0));
   EXPECT_NEAR(block->CalcMomentum({q, v}, 0)[0], 2 * block->mass(0), 1e-12 * block->mass(0));
+  // that of a shear v_y = 3 x, which linear elements have exactly, is ½ ρ 9 ∫x² dV, by a rule of
+  // four points that is exact for squares
+  std::ranges::fill(v, 0.0);
+  for (std::size_t i = 0; i < v.size(); i += 3) v[i + 1] = 3 * q[i];
+  const double far = (5 - std::sqrt(5.0)) / 20, near = 1 - 3 * far;
+  double integral = 0;
+  for (const std::array<int, 4>& t : p.mesh.tetrahedra) {
+    const auto x = [&](int a) { return p.mesh.vertices[t[a]]; };
+    const double volume = std::abs((x(1) - x(0)).dot((x(2) - x(0)).cross(x(3) - x(0)))) / 6;
+    const double sum = x(0).x() + x(1).x() + x(2).x() + x(3).x();
+    for (int a = 0; a < 4; ++a)
+      integral += volume / 4 * std::pow(far * sum + (near - far) * x(a).x(), 2);
+  }
+  const double expected = 0.5 * 1000 * 9 * integral;
+  EXPECT_NEAR(CalcKineticEnergy(*block, q, v), expected, 1e-12 * expected);
 }
 
 TEST(FemBlock, FreeFlightKeepsLinearMomentum) {
@@ -404,6 +419,10 @@ TEST(FemFields, TensorsArePrincipalWhereTheyAreAndInTheirFrames) {
   };
   const std::vector<double> green = field(FieldMeasure::kGreenStrain);
   const std::vector<double> left = field(FieldMeasure::kLeftCauchyGreen);
+  const std::vector<double> equivalent = field(FieldMeasure::kVonMisesStrain);
+  const Vector3d E = 0.5 * (s.cwiseAbs2() - Vector3d::Ones());
+  const Vector3d deviator = E - Vector3d::Constant(E.mean());
+  for (const double x : equivalent) EXPECT_NEAR(x, std::sqrt(2.0 / 3) * deviator.norm(), 1e-12);
   const std::vector<double> stretches = field(FieldMeasure::kPrincipalStretches);
   const std::vector<double> directions = field(FieldMeasure::kPrincipalDirections);
   const Matrix3d b = R * s.cwiseAbs2().asDiagonal() * R.transpose();
