@@ -18,6 +18,7 @@ World LoadParticle(double angle, double friction, double speed, double force) {
   return LoadWorld(Fill(R"(
 name: particle
 time_step: $STEP
+method: {convex: {beta: 1}}
 contact: {friction: $MU, anchored: false}
 bodies:
   - name: plane

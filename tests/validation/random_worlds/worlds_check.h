@@ -18,14 +18,6 @@ struct WorldLimits {
   double overlap = 1e-4;  // at the end [m]
 };
 
-// Near-rigid contacts of `convex` have a compliance, by which a body that stands on one corner, or
-// a light one under a heavy one, overlaps by some tenths of a millimetre at h = 10 ms.
-inline WorldLimits LimitsOf(const std::string& method) {
-  WorldLimits limits;
-  if (method == "convex") limits.overlap = 3.5e-4;
-  return limits;
-}
-
 inline bool Keeps(const WorldLimits& limits, const WorldVerdict& verdict) {
   return verdict.fault.empty() && verdict.missed == 0 && verdict.largest_gain <= limits.gain &&
          verdict.total_gain <= limits.total_gain && verdict.overlap <= limits.overlap;
@@ -34,7 +26,7 @@ inline bool Keeps(const WorldLimits& limits, const WorldVerdict& verdict) {
 // Runs the worlds of `count` seeds. One that fails is cut down to the fewest bodies with which it
 // still does.
 inline void CheckRandomWorlds(const std::string& method, std::uint64_t first_seed, int count) {
-  const WorldLimits limits = LimitsOf(method);
+  const WorldLimits limits;
   for (std::uint64_t seed = first_seed; seed < first_seed + count; ++seed) {
     const RandomWorld world(seed);
     const WorldVerdict verdict = RunScene(world.ToYaml(method), limits.duration);
@@ -58,16 +50,14 @@ struct WideLimits {
 
 // Of a hundred worlds, up to four gain more than a thousandth of their energy in some step: those
 // of which the smallest substep does, too, or in which nothing turns.
-inline WideLimits WideLimitsOf(const std::string& method) {
-  // 10 kg jointed to 11 g press the lighter body 10 mm into the ground under `convex`
-  const double overlap = method == "convex" ? 2e-2 : 2e-3;
-  return {LimitsOf(method), {.gain = 1e-2, .total_gain = 2e-2, .overlap = overlap}, 20};
+inline WideLimits MakeWideLimits() {
+  return {{}, {.gain = 1e-2, .total_gain = 2e-2, .overlap = 2e-3}, 20};
 }
 
 // Runs the worlds of `count` seeds, of which few may exceed the limits, and one step in a thousand
 // may miss.
 inline void CheckMostRandomWorlds(const std::string& method, std::uint64_t first_seed, int count) {
-  const auto& [narrow, wide, one_in] = WideLimitsOf(method);
+  const auto& [narrow, wide, one_in] = MakeWideLimits();
   int steps = 0, missed = 0, beyond = 0;
   for (std::uint64_t seed = first_seed; seed < first_seed + count; ++seed) {
     WorldVerdict verdict = RunScene(RandomWorld(seed).ToYaml(method), narrow.duration);
