@@ -75,11 +75,10 @@ class CorrectiveStepper final : public Stepper {
     const bool is_single = model_.method.corrective.scheme == CorrectiveOptions::Scheme::kSingle;
     const CorrectiveOptions& options = model_.method.corrective;
     const double tolerance = options.tolerance;
-    const bool goes_on = options.max_recursions > options.recursions;  // beyond what is planned
     // within a plan, only stale tangents are renewed
     SolveLimits limits{.relinearisations = {kMaxStaleRounds}};
     if (is_single) limits.redetections = 0;
-    if (goes_on) limits.relinearisations = {kMaxBalanceRounds, tolerance};
+    if (GoesOn()) limits.relinearisations = {kMaxBalanceRounds, tolerance};
     bool is_settled = true;
     sweep_tolerance_ = kSweepTolerance * tolerance;
     recursions_left_ = kMaxRecursionsFactor * options.max_recursions;
@@ -88,9 +87,10 @@ class CorrectiveStepper final : public Stepper {
       status = SolveStep(
           *state, limits, &stages_, report, &solution_,
           [&](int relinearisation) {
+            const bool continues = keeps && !is_single && !Sweeps();
             relinearisation > 0 || keeps ? KeepAsGuess() : MakeGuess();
             keeps = false;
-            return Correct(*state, h, report);
+            return Correct(*state, h, continues, report);
           },
           [&] { return CalcEndBalance(); },
           [&] { return RecoverPositions(*state, &turning_, &recovery_, &stages_, &solution_); });
@@ -101,7 +101,7 @@ class CorrectiveStepper final : public Stepper {
       is_settled = stages_.system.blocks.empty() || correction_.result().converged;
       report->residual = CalcEndResidual(h);
       timer.Lap(Phase::kCheck);
-      if (report->residual <= tolerance || !is_settled || !goes_on || attempt + 1 == kMaxAttempts)
+      if (report->residual <= tolerance || !is_settled || !GoesOn() || attempt + 1 == kMaxAttempts)
         break;
       sweep_tolerance_ *= kSharpening;
     }
@@ -114,6 +114,8 @@ class CorrectiveStepper final : public Stepper {
     if (described() != nullptr) DescribeStep(stages_, solution_, described());
     if (reports_work()) ReportSuppliedWork(stages_, &solution_, report);
     CommitStep(solution_, &stages_, state, report);
+    if (options.warm_start)
+      KeepConstraintImpulses(solution_.impulses, stages_.blocks, stages_.warm_start, state);
     timer.Lap(Phase::kCommit);
     return absl::OkStatus();
   }
@@ -197,8 +199,14 @@ class CorrectiveStepper final : public Stepper {
 
   void MakeGuess() {
     guess_.assign(stages_.system.contacts.size() + stages_.system.rows.size(), Vector3d::Zero());
-    if (model_.method.corrective.warm_start)
-      std::ranges::copy(stages_.warm_start.contacts, guess_.begin());
+    if (!model_.method.corrective.warm_start) return;
+    const ConstraintSystem& system = stages_.system;
+    std::ranges::copy(stages_.warm_start.contacts, guess_.begin());
+    for (std::size_t k = 0; k < system.rows.size(); ++k) {
+      guess_[system.contacts.size() + k].z() =
+          std::clamp(stages_.warm_start.rows[k], system.h * system.rows[k].lower,
+                     system.h * system.rows[k].upper);
+    }
   }
 
   // Takes the impulses found so far as the guess, in the contact frames at the start of the step.
@@ -266,8 +274,19 @@ class CorrectiveStepper final : public Stepper {
                                                       correction_.diagonals(), correction_.y(), h));
   }
 
-  absl::Status Correct(const State& state, double h, StepReport* report) {
-    if (stages_.system.blocks.empty()) return absl::OkStatus();
+  // Whether recursions go on beyond what is planned.
+  bool GoesOn() const {
+    const CorrectiveOptions& options = model_.method.corrective;
+    return options.max_recursions > options.recursions;
+  }
+  // Whether a solve begins with sweeps.
+  bool Sweeps() const {
+    const ConstraintSystem& system = stages_.system;
+    return system.contacts.size() + system.rows.size() <= kMaxSwept || !GoesOn();
+  }
+
+  // Builds the problem of the posed step, at its start.
+  void MakeProblem(const State& state, double h) {
     const int num_contacts = static_cast<int>(stages_.system.contacts.size());
     const int num_rows = num_contacts + static_cast<int>(stages_.system.rows.size());
     geometry_.Build(state, h, &problem_);
@@ -279,10 +298,14 @@ class CorrectiveStepper final : public Stepper {
       FillScalar(k - num_contacts, h, &problem_.contacts[k]);
       geometry_.SetError(k - num_contacts, problem_.contacts[k].gap);
     }
+    if (Sweeps()) FindSprings();
+  }
+
+  // Finds the impulses from guess_, or from those and the frames at the end of the last call.
+  absl::Status Correct(const State& state, double h, bool continues, StepReport* report) {
+    if (stages_.system.blocks.empty()) return absl::OkStatus();
+    if (!continues) MakeProblem(state, h);
     const CorrectiveOptions& options = model_.method.corrective;
-    const bool goes_on = options.max_recursions > options.recursions;
-    const bool sweeps = num_rows <= kMaxSwept || !goes_on;
-    if (sweeps) FindSprings();
     const solvers::CorrectionResult& result = correction_.result();
     do {
       AddSprings();
@@ -294,10 +317,12 @@ class CorrectiveStepper final : public Stepper {
       }
       report->refactorisations += compliance_.num_blocks() - compliance_.num_kept();
       solvers::CorrectionOptions of_solver = OptionsOf(options, h, sweep_tolerance_);
-      of_solver.begins_with_sweeps = sweeps;
+      of_solver.begins_with_sweeps = Sweeps();
+      of_solver.continues = continues;
       of_solver.max_recursions =
           std::clamp(recursions_left_, options.recursions, options.max_recursions);
-      correction_.Solve(compliance_, guess_, of_solver, &problem_, &geometry_, &newton_);
+      correction_.Solve(compliance_, continues ? end_impulses_ : guess_, of_solver, &problem_,
+                        &geometry_, &newton_);
       const auto record = [&] {
         report->iterations += result.sweeps;
         report->iteration_residuals.insert(report->iteration_residuals.end(),
@@ -305,11 +330,11 @@ class CorrectiveStepper final : public Stepper {
       };
       record();
       recursions_left_ -= result.recursions;
-      if (goes_on && !result.converged && result.residual > kMaxEndResidual) {
+      if (GoesOn() && !result.converged && result.residual > kMaxEndResidual) {
         // along the directions at the start, which are taken instead, contacts gain no energy
         geometry_.Reset(&problem_);
         of_solver.scheme = solvers::CorrectionOptions::Scheme::kSingle;
-        of_solver.begins_with_sweeps = false;
+        of_solver.begins_with_sweeps = of_solver.continues = false;
         guess_.assign(guess_.size(), Vector3d::Zero());
         correction_.Solve(compliance_, guess_, of_solver, &problem_, &geometry_, &newton_);
         record();
@@ -320,7 +345,8 @@ class CorrectiveStepper final : public Stepper {
       geometry_.Reset(&problem_);
     } while (true);
     report->complementarity = result.complementarity;
-    std::copy_n(result.impulse.begin(), num_contacts, solution_.impulses.contacts.begin());
+    std::copy_n(result.impulse.begin(), stages_.system.contacts.size(),
+                solution_.impulses.contacts.begin());
     // v = v_free + A⁻¹ Hᵀ F on the participants
     std::vector<double>& v = solution_.v_participating;
     change_.assign(v.size(), 0.0);

@@ -157,7 +157,7 @@ bool NonsmoothLinearisation::SolveOnCones(const FixedLinearisation& given, const
     row_guess_.push_back((*impulses)[i].z() / h);
   }
   solvers::NonsmoothOptions options;
-  options.friction = solvers::NonsmoothOptions::Friction::kFixedPointThenCone;
+  options.friction = solvers::NonsmoothOptions::Friction::kCone;
   options.newton_iterations = kMaxConeIterations;
   options.tolerance = kConeTolerance * given.tolerance * h * scale;
   if (!cone_newton_.Solve(cone_problem_, contact_guess_, row_guess_, options, &forces_))

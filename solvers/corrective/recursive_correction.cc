@@ -35,9 +35,13 @@ constexpr double kMinTangentialCompliance = 1e-6;
 // problems hard, and leaves no smaller error than the slip speeds that they hold fixed.
 constexpr double kProximal = 1e-3;
 
-// Reduction of the residual in a recursion at which proximal steps give way to exact solutions, and
-// at which these have stalled.
-constexpr double kSlow = 0.8, kStalled = 0.9;
+// Reduction below the smallest residual so far that is progress of proximal steps. Their residuals
+// seldom fall in each recursion, but an exact solution costs as much as several of them: only after
+// kMaxPauses recursions without progress, or kMaxProximal in all, do they give way to it.
+constexpr double kSlow = 0.8;
+constexpr int kMaxPauses = 4, kMaxProximal = 15;
+// Reduction of the residual in a recursion at which exact solutions have stalled.
+constexpr double kStalled = 0.9;
 constexpr int kMaxStalls = 2;
 // Accelerated recursions without a new smallest residual.
 constexpr int kPatience = 8;
@@ -243,24 +247,27 @@ void RecursiveCorrection::BuildJacobian(const CorrectiveProblem& problem) {
   w_values_.clear();
   for (int i = 0; i < static_cast<int>(problem.contacts.size()); ++i) {
     const CorrectiveContact& contact = problem.contacts[i];
+    const Matrix3d R_CW = contact.R_WC.transpose();
     for (int p = contact.first_part; p < contact.first_part + contact.num_parts; ++p) {
       const MappedPart& part = problem.parts[p];
       if (part.block < 0) continue;
-      const auto begin = std::lower_bound(
+      Eigen::Matrix<double, 3, 6> J;  // in the contact frame
+      for (int j = 0; j < part.height; ++j)
+        J.col(j) = R_CW * Eigen::Map<const Vector3d>(&part.J[3 * j]);
+      auto entry = std::lower_bound(
           problem.entries.begin(), problem.entries.end(), part.row,
-          [](const MappingCompliance::Entry& entry, int row) { return entry.row < row; });
-      for (auto entry = begin;
-           entry != problem.entries.end() && entry->row < part.row + part.height; ++entry) {
+          [](const MappingCompliance::Entry& of, int row) { return of.row < row; });
+      for (; entry != problem.entries.end() && entry->row < part.row + part.height; ++entry) {
         w_entries_.push_back({i, entry->block, entry->first, entry->columns, w_values_.size()});
-        for (int j = 0; j < entry->columns; ++j) {
-          Vector3d column = Vector3d::Zero();
-          for (int r = 0; r < entry->height; ++r) {
-            const double* of_row = &part.J[3 * (entry->row - part.row + r)];
-            const double value = problem.values[entry->values + std::size_t(j) * entry->height + r];
-            column += value * Vector3d(of_row[0], of_row[1], of_row[2]);
+        w_values_.resize(w_values_.size() + 3 * std::size_t(entry->columns));
+        double* to = &w_values_[w_entries_.back().values];
+        const double* H = &problem.values[entry->values];
+        const double* J_rows = J.data() + 3 * (entry->row - part.row);
+        for (int j = 0; j < entry->columns; ++j, H += entry->height, to += 3) {
+          for (int r = 0; r < 3; ++r) {
+            to[r] = 0;
+            for (int k = 0; k < entry->height; ++k) to[r] += H[k] * J_rows[3 * k + r];
           }
-          const Vector3d turned = contact.R_WC.transpose() * column;
-          w_values_.insert(w_values_.end(), turned.data(), turned.data() + 3);
         }
       }
     }
@@ -316,12 +323,15 @@ bool RecursiveCorrection::SolveLinearisation(const MappingCompliance& compliance
   for (int i = 0; i < count; ++i) rates_.push_back(rate_at(i));
   velocities_ = dv_;
   // motion under the springs in A alone
-  before_ = result_.impulse;
-  for (int i = 0; i < count; ++i)
-    if (!problem.contacts[i].is_in_tangent) before_[i].setZero();
-  CalcMappedImpulses(problem, before_, &F_);
-  Move(compliance, problem);
-  for (std::size_t i = 0; i < velocities_.size(); ++i) velocities_[i] -= dv_[i];
+  y_ = problem.y_free;
+  if (std::ranges::any_of(problem.contacts, &CorrectiveContact::is_in_tangent)) {
+    before_ = result_.impulse;
+    for (int i = 0; i < count; ++i)
+      if (!problem.contacts[i].is_in_tangent) before_[i].setZero();
+    CalcMappedImpulses(problem, before_, &F_);
+    Move(compliance, problem);
+    for (std::size_t i = 0; i < velocities_.size(); ++i) velocities_[i] -= dv_[i];
+  }
   displacements_.clear();
   for (int i = 0; i < count; ++i) displacements_.push_back(options.h * rate_at(i));
   BuildJacobian(problem);
@@ -377,9 +387,9 @@ void RecursiveCorrection::Converge(const MappingCompliance& compliance,
                                    const CorrectionOptions& options, CorrectiveProblem* problem,
                                    Relinearisation* geometry, LinearisationSolver* solver) {
   enum class Mode { kProximal, kExact, kAccelerated, kShortened };
-  Mode mode = Mode::kProximal;
+  Mode mode = options.continues && ended_exactly_ ? Mode::kExact : Mode::kProximal;
   double last = std::numeric_limits<double>::infinity(), part = 1;
-  int stalls = 0;
+  int stalls = 0, proximal = 0;
   Iterate &tried = tried_, &best = best_;
   best.residual = last;
   const auto update = [&] {
@@ -408,15 +418,18 @@ void RecursiveCorrection::Converge(const MappingCompliance& compliance,
     result_.residual = tried.residual;
     result_.residuals.push_back(result_.residual);
     result_.converged = result_.residual <= options.tolerance;
+    ended_exactly_ = mode == Mode::kExact;
     if (result_.converged) return;
     if (result_.recursions >= options.max_recursions) break;
+    const double before = best.residual;
     if (result_.residual < best.residual) std::swap(best, tried);
 
     // choose how to go on by how the last recursion went
     const double progress = result_.residual / last;
     last = result_.residual;
     if (mode == Mode::kProximal) {
-      if (progress > kSlow && ++stalls == kMaxStalls) change_to(Mode::kExact);
+      stalls = result_.residual > kSlow * before ? stalls + 1 : 0;
+      if (stalls == kMaxPauses || ++proximal > kMaxProximal) change_to(Mode::kExact);
     } else if (mode == Mode::kAccelerated) {
       stalls = last > best.residual ? stalls + 1 : 0;
       if (last > kMaxSetback * best.residual || stalls > kPatience) {
@@ -493,6 +506,12 @@ void RecursiveCorrection::Solve(const MappingCompliance& compliance,
   result_.residuals.clear();
   result_.impulse.assign(guess.begin(), guess.end());
   result_.impulse.resize(count, Vector3d::Zero());
+  if (options.continues && count > 0) {
+    CalcMappedImpulses(*problem, result_.impulse, &F_);
+    Converge(compliance, options, problem, geometry, solver);
+    Finish(*problem, options.h);
+    return;
+  }
   work_.resize(count);
   W_ii_.resize(count);
   y_ = problem->y_free;
@@ -556,14 +575,17 @@ void RecursiveCorrection::Solve(const MappingCompliance& compliance,
     }
     Converge(compliance, options, problem, geometry, solver);
   }
+  Finish(*problem, options.h);
+}
 
-  CalcTotals(*problem, &totals_);
+void RecursiveCorrection::Finish(const CorrectiveProblem& problem, double h) {
+  CalcTotals(problem, &totals_);
   result_.impulse.swap(totals_);
-  for (int i = 0; i < count; ++i) {
-    const CorrectiveContact& contact = problem->contacts[i];
+  for (std::size_t i = 0; i < problem.contacts.size(); ++i) {
+    const CorrectiveContact& contact = problem.contacts[i];
     if (contact.is_in_tangent || IsScalar(contact)) continue;
-    const double open = work_[i].delta.z() / options.h +
-                        contact.R_WC.col(2).dot(CalcRelativeVelocity(*problem, contact, y_));
+    const double open = work_[i].delta.z() / h +
+                        contact.R_WC.col(2).dot(CalcRelativeVelocity(problem, contact, y_));
     result_.complementarity = std::max(
         result_.complementarity, std::abs(std::min(open, W_ii_[i](2, 2) * result_.impulse[i].z())));
   }

@@ -118,6 +118,8 @@ struct CorrectionOptions {
   int max_recursions = 0;
   bool begins_with_sweeps = true;  // false: no recursions with sweeps
   int sweeps = 30;                 // in each recursion
+  // Goes on from the frames and the motion that the last solve ended with, without sweeps.
+  bool continues = false;
 };
 
 struct CorrectionResult {
@@ -154,7 +156,7 @@ class ImpulseChange {
 // kept, except for the projection onto the new cone. Keeps its memory.
 class RecursiveCorrection {
  public:
-  // `guess` holds the initial impulses, in the contacts' initial frames. `compliance` is built from
+  // `guess` holds the initial impulses, in the contacts' present frames. `compliance` is built from
   // the problem's blocks, entries and values. `solver` may be null: sweeps go on while they make
   // progress.
   void Solve(const MappingCompliance& compliance, std::span<const Eigen::Vector3d> guess,
@@ -205,13 +207,15 @@ class RecursiveCorrection {
   void Accelerate(const MappingCompliance& compliance, const CorrectiveProblem& problem);
   // Takes a part of the change of impulses since start_.
   void Shorten(const MappingCompliance& compliance, double part, const CorrectiveProblem& problem);
-  // Recursions of Newton's method, until the laws hold to the tolerance.
+  // Recursions of Newton's method from F_, until the laws hold to the tolerance.
   void Converge(const MappingCompliance& compliance, const CorrectionOptions& options,
                 CorrectiveProblem* problem, Relinearisation* geometry, LinearisationSolver* solver);
   // Computes y from F by solving with A.
   void Move(const MappingCompliance& compliance, const CorrectiveProblem& problem);
   void SolveStandard(const MappingCompliance& compliance, const CorrectionOptions& options,
                      const CorrectiveProblem& problem, double* first_residual);
+  // Completes the result at the end of a solve.
+  void Finish(const CorrectiveProblem& problem, double h);
 
   std::vector<Work> work_;
   std::vector<Eigen::Matrix3d> W_ii_;
@@ -236,6 +240,7 @@ class RecursiveCorrection {
   std::vector<double> start_F_, start_y_;       // before a recursion, then its change
   std::vector<Eigen::Vector3d> start_, image_;  // impulses in world axes
   std::vector<double> velocities_;
+  bool ended_exactly_ = false;  // with recursions that solve linearisations exactly
   CorrectionResult result_;
 };
 
