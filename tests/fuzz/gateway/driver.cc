@@ -41,14 +41,12 @@ v1::ClientMessage Call(const std::string& method, const google::protobuf::Messag
 
 // Good inputs, one of each kind; the mutations of messages come from the calls of the table.
 std::vector<std::string> MakeSeeds() {
+  using namespace std::string_literals;  // which keep the zeros
   std::vector<std::string> seeds = {
-      std::string("\0GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 44),
-      std::string("\0POST /ws HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
-                  67),
+      "\0GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"s,
+      "\0POST /ws HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"s,
       // a ping, two fragments, a close with a reason
-      std::string(
-          "\1\x89\x80\0\0\0\0\x02\x81\0\0\0\0\x08\x80\x81\0\0\0\0\x01\x88\x83\0\0\0\0\x03\xe8x",
-          31)};
+      "\1\x89\x80\0\0\0\0\x02\x81\0\0\0\0\x08\x80\x81\0\0\0\0\x01\x88\x83\0\0\0\0\x03\xe8x"s};
   v1::ClientMessage hello;
   hello.mutable_hello()->set_client("fuzz");
   v1::ClientMessage subscribe;
