@@ -146,7 +146,7 @@ TEST_F(RobotScene, AnArmThatHoldsItsPoseSleepsWithItsEffortsUntilATargetMoves) {
     return SampleProbe(*model, model->probes[probe], world.state(), world.report(), 0.01)
         .numbers[0];
   };
-  for (int k = 0; k < 40; ++k) ASSERT_TRUE(world.Step().ok());
+  for (int k = 0; k < 10; ++k) ASSERT_TRUE(world.Step().ok());
   ASSERT_EQ(world.report().asleep, 0);
   const double effort = read(1);
   for (int k = 0; k < 250; ++k) ASSERT_TRUE(world.Step().ok());
