@@ -25,9 +25,11 @@ struct ConvexOptions {
   int max_iterations = 100;
   bool warm_start = true;
   double sigma = 1e-3;
-  // The paper has 1, with which a body overlaps by some tenths of a millimetre under others ten
-  // times heavier, at h = 10 ms.
+  // The paper has 1, with which a rigid body overlaps by some tenths of a millimetre under others
+  // ten times heavier, at h = 10 ms.
   double beta = 0.1;
+  // Where a surface deforms: many contacts of light nodes, for which stiffer ones cost iterations.
+  double beta_deforming = 1;
   LineSearch line_search = LineSearch::kExact;
   const solvers::ContactLaw* law = nullptr;  // replaces SAP's friction cone
   double theta = 1;

@@ -27,8 +27,8 @@ constexpr double kSlipSpeed = 1e-4;
 constexpr int kMaxSerialRows = 64;
 
 // Near-rigid regularisation of a stiff row with compliance w (han2023 §IV; methods of SAP).
-double NearRigid(double w, const ConvexOptions& options) {
-  return options.beta * options.beta * w / (4 * kPi * kPi);
+double NearRigid(double w, double beta) {
+  return beta * beta * w / (4 * kPi * kPi);
 }
 
 // Part of the overlap that its last impulse bears at which a contact is compressed by its load.
@@ -41,14 +41,14 @@ constexpr double kImpactSpeed = 5e-4;
 // Regularisation of a contact: near-rigid, or its own compliance if that is larger. A near-rigid
 // contact lets R/w of the impulse that stops it through as a velocity; `impact` is the speed at
 // which it would overlap without it, beyond what gravity gives in a step [m/s].
-Vector3d Regularisation(const ConstraintSystem::Contact& contact, const ConvexOptions& options,
-                        double impact, double h) {
+Vector3d Regularisation(const ConstraintSystem::Contact& contact, bool is_rigid,
+                        const ConvexOptions& options, double impact, double h) {
   const double w = std::sqrt(contact.W.squaredNorm()) / 3;
   const double compliant = std::isfinite(contact.stiffness)
                                ? 1 / (h * contact.stiffness * (h + contact.relaxation_time))
                                : 0;
   const double R_t = options.sigma * w;
-  double R_n = NearRigid(w, options);
+  double R_n = NearRigid(w, is_rigid ? options.beta : options.beta_deforming);
   if (impact > 0) {
     const double through = std::min(kImpactOverlap / h, kImpactSpeed);
     R_n = std::min(R_n, contact.W(2, 2) * through / impact);
@@ -59,6 +59,9 @@ Vector3d Regularisation(const ConstraintSystem::Contact& contact, const ConvexOp
 // Positions need not be exact: what is left of an overlap is taken away in the next steps.
 constexpr double kRecoveryTolerance = 1e-3;
 constexpr int kMaxRecoveryIterations = 2;
+// The tolerance is relative to momentum. Where contacts stop bodies faster than recovery_speed, it
+// is as much smaller: else the overlap of an impact would be known to a thousandth of its travel.
+constexpr int kMaxRecoveryIterationsAfterImpact = 10;
 
 // Row of a spring and damper in implicit Euler, γ = (v̂ − r)/R. Near-rigid rows keep the ratio of
 // damping to stiffness.
@@ -73,11 +76,11 @@ ConvexProblem::Row Regularise(const ConstraintSystem::Row& constraint, const Con
     row.R = options.sigma * w;
   } else if (std::isinf(k)) {
     // the relaxation time is h, in addition to the step itself
-    row.R = NearRigid(w, options);
+    row.R = NearRigid(w, options.beta);
     row.v_hat = -constraint.error / (2 * h);
   } else {
     const double rate = h * k + d;
-    row.R = std::max(NearRigid(w, options), 1 / (h * rate));
+    row.R = std::max(NearRigid(w, options.beta), 1 / (h * rate));
     row.v_hat = (constraint.feedforward + d * constraint.target_rate - k * constraint.error) / rate;
   }
   return row;
@@ -161,14 +164,16 @@ class ConvexStepper final : public Stepper {
       const double by_load = last.z() > 0 ? 2 * h * gravity_ : 0;
       const double impact = -CalcContactVelocity(system, c, system.v_star).z() -
                             std::max(0.0, contact.gap) / h - by_load;
-      const Vector3d under_load = Regularisation(contact, options, 0, h);
+      const bool is_rigid = stages_.contacts.points[c].is_rigid();
+      const Vector3d under_load = Regularisation(contact, is_rigid, options, 0, h);
       const double relaxation = h + contact.relaxation_time,
                    borne = under_load.z() * last.z() * relaxation, overlap = -contact.gap;
       // a contact compressed by a load beside which the impact is small keeps its compliance:
       // another one in every step would keep light bodies between heavy ones in motion
       const double w = std::sqrt(contact.W.squaredNorm()) / 3;
       const bool bears = overlap > kBearing * borne && w * last.z() > impact;
-      added.R = bears || !(impact > 0) ? under_load : Regularisation(contact, options, impact, h);
+      added.R = bears || !(impact > 0) ? under_load
+                                       : Regularisation(contact, is_rigid, options, impact, h);
       added.friction = contact.friction;
       // Overlap may remain, but for twice what the last impulse bore its load by: with less a load
       // would sink into the contact, until its overlap were taken away and it sank again. An
@@ -221,9 +226,14 @@ class ConvexStepper final : public Stepper {
   bool Recover(const solvers::IslandView& island, double h, Work* work) {
     const double recovery_speed = model_.contact.recovery_speed;
     if (!(recovery_speed > 0)) return false;
+    double stopped = 0;  // largest normal speed that a contact takes away [m/s]
+    for (std::size_t c = 0; c < island.contacts.size(); ++c)
+      stopped = std::max(stopped, stages_.system.contacts[island.contacts[c]].W(2, 2) *
+                                      work->result.gamma[c].z());
+    const bool is_impact = stopped > recovery_speed;
     solvers::SapOptions sap;
-    sap.relative_tolerance = kRecoveryTolerance;
-    sap.max_iterations = kMaxRecoveryIterations;
+    sap.relative_tolerance = kRecoveryTolerance * (is_impact ? recovery_speed / stopped : 1);
+    sap.max_iterations = is_impact ? kMaxRecoveryIterationsAfterImpact : kMaxRecoveryIterations;
     for (int round = 0; round < kMaxRecoveryRounds; ++round) {
       bool is_due = false;
       turning_.Find(island.contacts, solution_.v_moving, closing_);

@@ -17,11 +17,6 @@ constexpr double kNegligibleSpeed = 1e-3;
 constexpr double kPositionRegularisation = 1e-5;
 constexpr int kMaxPositionIterations = 10;
 
-// Overlap of nodes is taken away by velocity: their shapes follow.
-bool IsRigid(const ContactPoint& contact) {
-  return contact.a.nodes.empty() && contact.b.nodes.empty();
-}
-
 // Blocks in compliance form have no matrix to solve with.
 bool IsRecoverable(const ConstraintSystem& system, int contact) {
   const auto entries = system.entries_of(system.contacts[contact]);
@@ -81,7 +76,9 @@ void LimitPushes(std::span<const ContactPoint> contacts, double recovery_speed,
     ConstraintSystem::Contact& contact = system->contacts[c];
     contact.allowed_overlap = 0;
     if (!(contact.gap < 0) || std::isfinite(contact.stiffness)) continue;
-    const bool by_position = IsRigid(contacts[c]) && IsRecoverable(*system, static_cast<int>(c));
+    // overlap of nodes is taken away by velocity: their shapes follow
+    const bool by_position =
+        contacts[c].is_rigid() && IsRecoverable(*system, static_cast<int>(c));
     const double speed = by_position ? std::min(recovery_speed, kNegligibleSpeed) : recovery_speed;
     contact.allowed_overlap = std::max(0.0, -contact.gap - system->h * speed);
   }
@@ -89,7 +86,7 @@ void LimitPushes(std::span<const ContactPoint> contacts, double recovery_speed,
 
 double CalcPush(const ConstraintSystem::Contact& contact, const ContactPoint& point, double rate,
                 double borne, double turning, double recovery_speed, double h) {
-  if (!IsRigid(point) || std::isfinite(contact.stiffness)) return 0;
+  if (!point.is_rigid() || std::isfinite(contact.stiffness)) return 0;
   if (!(contact.allowed_overlap > 0 || turning > kTolerableOverlap)) return 0;
   const double overlap = -(contact.gap + h * rate) + turning;
   // a contact that bears half of its overlap or more opens or closes by its own law
