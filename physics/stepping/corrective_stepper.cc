@@ -92,7 +92,7 @@ class CorrectiveStepper final : public Stepper {
             keeps = false;
             return Correct(*state, h, continues, report);
           },
-          [&] { return CalcEndBalance(); },
+          [&] { return CalcSolvedBalance(); },
           [&] { return RecoverPositions(*state, &turning_, &recovery_, &stages_, &solution_); });
       if (!status.ok()) return status;
       timer.Lap(Phase::kSolve);
@@ -241,28 +241,39 @@ class CorrectiveStepper final : public Stepper {
     for (std::size_t c = 0; c < num_contacts; ++c) stages_.contacts.points[c].R_WC = frames_[c];
   }
 
-  // Relative residual of the momentum balance under the impulses of contacts and constraints at the
-  // end of the step. SINGLE is judged by its one linearisation.
-  double CalcEndBalance() {
+  // Relative residual of the momentum balance under the impulses found, along the directions that
+  // they were found with: what a relinearisation can take away.
+  double CalcSolvedBalance() {
     if (stages_.system.blocks.empty())
       return CalcStepResidual(solution_.v, solution_.impulses, &stages_);
+    return CalcBalance(correction_.result().impulse);
+  }
+
+  // The same along the directions at the end of the step. SINGLE is judged by its one
+  // linearisation.
+  double CalcEndBalance() {
+    if (stages_.system.blocks.empty()) return CalcSolvedBalance();
     const std::vector<Vector3d>& found = correction_.result().impulse;
-    end_impulses_.clear();
-    for (std::size_t i = 0; i < found.size(); ++i) end_impulses_.push_back(frames_[i] * found[i]);
     if (model_.method.corrective.scheme != CorrectiveOptions::Scheme::kSingle) {
       geometry_.Update(correction_.y(), correction_.F(), 0, static_cast<int>(found.size()),
                        &problem_);
       solvers::SetReferences(correction_.y(), &problem_);
     }
+    end_impulses_.clear();
     for (std::size_t i = 0; i < found.size(); ++i)
-      end_impulses_[i] = problem_.contacts[i].R_WC.transpose() * end_impulses_[i];
-    solvers::CalcMappedImpulses(problem_, end_impulses_, &mapped_impulses_);
+      end_impulses_.push_back(problem_.contacts[i].R_WC.transpose() * (frames_[i] * found[i]));
+    return CalcBalance(end_impulses_);
+  }
+
+  // `impulses` of contacts and constraints, in the problem's frames.
+  double CalcBalance(std::span<const Vector3d> impulses) {
+    solvers::CalcMappedImpulses(problem_, impulses, &mapped_impulses_);
     exerted_.assign(solution_.v_participating.size(), 0.0);
     compliance_.CalcImpulse(mapped_impulses_, exerted_);
     // the impulses on a gripped body nearly cancel, so the scale is the largest one
     double size = 0;
     for (std::size_t c = 0; c < stages_.system.contacts.size(); ++c)
-      size = std::max(size, end_impulses_[c].dot(correction_.diagonals()[c] * end_impulses_[c]));
+      size = std::max(size, impulses[c].dot(correction_.diagonals()[c] * impulses[c]));
     return CalcStepResidual(solution_.v, exerted_, std::sqrt(size), &stages_);
   }
 

@@ -25,10 +25,12 @@ INSTANTIATE_TEST_SUITE_P(All, RandomWorlds,
                            return std::get<0>(info.param) + std::to_string(std::get<1>(info.param));
                          });
 
-// Worlds that failed once: a step was repeated for minutes, and a body that an impact spun gained
-// half of the world's energy.
+// Worlds that failed once: a step was repeated for minutes, a body that an impact spun gained half
+// of the world's energy, and a hyperelastic body was relinearised where impulses were not exact
+// enough, until no recursions were left for these.
 TEST(KeptRandomWorlds, Converge) {
-  for (const auto& [method, seed] : {std::pair("corrective", 324), std::pair("convex", 1149)}) {
+  for (const auto& [method, seed] :
+       {std::pair("corrective", 324), std::pair("convex", 1149), std::pair("corrective", 805)}) {
     const WorldVerdict verdict = RunScene(RandomWorld(seed).ToYaml(method), 1.5);
     EXPECT_EQ(verdict.fault, "") << method << ", seed " << seed;
     EXPECT_EQ(verdict.missed, 0) << method << ", seed " << seed;
