@@ -174,7 +174,8 @@ int AppendSpeculativeContacts(const Model& model, const State& state, const Body
     double wait = std::max(reach, pair.margin) / pair.approach, next = h;
     for (ContactPoint& point : found) {
       // gravity accelerates during the step
-      const double slack = h * t * std::abs(point.R_WC.col(2).dot(model.gravity));
+      const double gravity = std::abs(point.R_WC.col(2).dot(model.gravity)),
+                   slack = h * t * gravity;
       const double rate = CalcGapRate(model, state, motions, point, t);
       const bool has_met = point.gap <= slack;
       const auto place = std::lower_bound(keys.begin(), keys.end(), point.key);
@@ -194,6 +195,9 @@ int AppendSpeculativeContacts(const Model& model, const State& state, const Body
         continue;
       }
       if (!has_met && (!is_last || point.gap + (h - t) * rate > 0)) continue;
+      // Features that part did not meet here: a body came out on the other side of a thin one,
+      // after it met the side that holds it.
+      if (rate > h * gravity) continue;
       // a body that overlapped before did not enter across this feature
       if (t == 0 || point.gap - rate * (t - last) < -kEntered * depth) {
         ++num_inside;

@@ -59,9 +59,6 @@ Vector3d Regularisation(const ConstraintSystem::Contact& contact, bool is_rigid,
 // Positions need not be exact: what is left of an overlap is taken away in the next steps.
 constexpr double kRecoveryTolerance = 1e-3;
 constexpr int kMaxRecoveryIterations = 2;
-// The tolerance is relative to momentum. Where contacts stop bodies faster than recovery_speed, it
-// is as much smaller: else the overlap of an impact would be known to a thousandth of its travel.
-constexpr int kMaxRecoveryIterationsAfterImpact = 10;
 
 // Row of a spring and damper in implicit Euler, γ = (v̂ − r)/R. Near-rigid rows keep the ratio of
 // damping to stiffness.
@@ -226,14 +223,9 @@ class ConvexStepper final : public Stepper {
   bool Recover(const solvers::IslandView& island, double h, Work* work) {
     const double recovery_speed = model_.contact.recovery_speed;
     if (!(recovery_speed > 0)) return false;
-    double stopped = 0;  // largest normal speed that a contact takes away [m/s]
-    for (std::size_t c = 0; c < island.contacts.size(); ++c)
-      stopped = std::max(stopped, stages_.system.contacts[island.contacts[c]].W(2, 2) *
-                                      work->result.gamma[c].z());
-    const bool is_impact = stopped > recovery_speed;
     solvers::SapOptions sap;
-    sap.relative_tolerance = kRecoveryTolerance * (is_impact ? recovery_speed / stopped : 1);
-    sap.max_iterations = is_impact ? kMaxRecoveryIterationsAfterImpact : kMaxRecoveryIterations;
+    sap.relative_tolerance = kRecoveryTolerance;
+    sap.max_iterations = kMaxRecoveryIterations;
     for (int round = 0; round < kMaxRecoveryRounds; ++round) {
       bool is_due = false;
       turning_.Find(island.contacts, solution_.v_moving, closing_);

@@ -13,11 +13,11 @@ struct PinnedHash {
 };
 
 inline constexpr PinnedHash kPinnedHashes[] = {
-    {"soft ball", 60, "02b64a34b30acb8ae384be68eb695e73"},
-    {"soft mat", 30, "4943f9b1d1e14e938fc842641822df15"},
+    {"soft ball", 60, "0cb11421bdda43c5c386a843d1c564f1"},
+    {"soft mat", 30, "90c7bb13c7866fadd992905fe5ae6039"},
     {"rigid heap", 100, "e996ecafb03cc3c99fad346e45467443"},
-    {"arm and hand", 120, "fcf6437cdccf1b9fe51fe222a8f6ee33"},
-    {"soft rings", 40, "a5bfebce6ccb34767d0ec5f05fe6d5b3"},
+    {"arm and hand", 120, "fe2c3726b3a4472cfde7890aa5c8acd7"},
+    {"soft rings", 40, "d008b6b52060c5797479f7082725988d"},
     {"corrective cube", 60, "7fe7ae0dafc459c6ee62dac85d791e89"},
     {"nonsmooth hand", 120, "7a7f3e6b4dab94e38533f40aff88c4bb"},
     {"nonsmooth cube", 60, "383737f4fb69a48c6734a002f76a726d"},

@@ -241,6 +241,24 @@ probes:
   EXPECT_EQ(ReadVector(world, "velocity"), Vector3d(10, 0, 0));
 }
 
+// A cylinder would come out on the other side of a plate within the step. It meets the side that it
+// enters by alone.
+TEST(SpeculativeContact, BodyDoesNotMeetTheFarSideOfAPlate) {
+  World world = LoadWorld(R"(
+name: plate
+time_step: 0.02
+bodies:
+  - {name: plate, rigid: {motion: FIXED, shapes: [{box: {size: [1, 1, 0.2]}}]}}
+  - name: body
+    rigid: {motion: FREE, density: 1000, pose: {position: [0, 0, 0.13001]},
+            velocity: {linear: [0, 0, -13.05]}, shapes: [{cylinder: {radius: 0.04, length: 0.06}}]}
+)");
+  ASSERT_TRUE(world.Step().ok());
+  ASSERT_FALSE(world.report().contacts.empty());
+  for (const ContactForce& contact : world.report().contacts)
+    EXPECT_GT(contact.normal_W.z(), 0) << contact.gap;
+}
+
 // A ball shot at a wall is stopped, not thrown back, although it may still travel the remaining
 // distance in the step of impact.
 TEST(SpeculativeContact, HeadOnImpactLosesItsSpeedWithinThreeSteps) {
