@@ -137,7 +137,7 @@ function(pliant_tests)
     if(long)
       pliant_test_program(test_${flat}_long ${path} ${long} ${helpers})
       gtest_discover_tests(test_${flat}_long TEST_PREFIX ${path}/ DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
-        PROPERTIES TIMEOUT 1200 LABELS long)
+        PROPERTIES TIMEOUT 2400 LABELS long)
     endif()
   endforeach()
 
