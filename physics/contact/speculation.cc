@@ -174,8 +174,7 @@ int AppendSpeculativeContacts(const Model& model, const State& state, const Body
     double wait = std::max(reach, pair.margin) / pair.approach, next = h;
     for (ContactPoint& point : found) {
       // gravity accelerates during the step
-      const double gravity = std::abs(point.R_WC.col(2).dot(model.gravity)),
-                   slack = h * t * gravity;
+      const double slack = h * t * std::abs(point.R_WC.col(2).dot(model.gravity));
       const double rate = CalcGapRate(model, state, motions, point, t);
       const bool has_met = point.gap <= slack;
       const auto place = std::lower_bound(keys.begin(), keys.end(), point.key);
@@ -195,12 +194,11 @@ int AppendSpeculativeContacts(const Model& model, const State& state, const Body
         continue;
       }
       if (!has_met && (!is_last || point.gap + (h - t) * rate > 0)) continue;
-      // Features that part did not meet here: a body came out on the other side of a thin one,
-      // after it met the side that holds it.
-      if (rate > h * gravity) continue;
-      // a body that overlapped before did not enter across this feature
+      // A body that overlapped before did not enter across this feature, nor will it later: it may
+      // come out there, on the other side of a thin body.
       if (t == 0 || point.gap - rate * (t - last) < -kEntered * depth) {
         ++num_inside;
+        keys.insert(place, point.key);
         continue;
       }
       MoveToStart(model, state, motions, t, &point);
