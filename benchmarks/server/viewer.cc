@@ -10,6 +10,8 @@
 #include <unistd.h>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "benchmarks/measure.h"
 #include "benchmarks/server/gateway_socket.h"
 #include "benchmarks/server/server_client.h"
@@ -20,6 +22,7 @@ namespace pliant::benchmarks {
 namespace {
 
 constexpr double kStale = 0.5;  // [s]
+constexpr int kNice = 19;
 
 struct Totals {
   std::atomic<std::int64_t> frames{0}, bytes{0}, stale{0};
@@ -103,7 +106,56 @@ void WatchOverWebSocket(const ViewerOptions& options, const std::string& address
   }
 }
 
+void ReadTcp(const ViewerOptions&, const std::string& address, Totals* totals) {
+  boost::asio::io_context io;
+  boost::asio::ip::tcp::socket socket = ConnectTcp(address, &io);
+  std::vector<char> buffer(256 << 10);
+  boost::system::error_code error;
+  while (!error) {
+    const std::size_t size = socket.read_some(boost::asio::buffer(buffer), error);
+    totals->bytes.fetch_add(static_cast<std::int64_t>(size));
+  }
+}
+
+auto FindWatch(const std::string& transport) {
+  if (transport == "tcp") return ReadTcp;
+  return transport == "ws" ? WatchOverWebSocket : WatchOverGrpc;
+}
+
 }  // namespace
+
+std::unique_ptr<ChildProcess> StartViewers(const ViewerOptions& options) {
+  std::vector<std::string> arguments{FindProgram("pliant_bench_server"), "viewer"};
+  const auto add = [&](const char* flag, const std::string& value) {
+    arguments.push_back(flag);
+    arguments.push_back(value);
+  };
+  add("--transport", options.transport);
+  add("--address", options.address);
+  add("--world", options.world);
+  add("--tier", options.decimated ? "decimated" : "full");
+  add("--rate", std::to_string(options.rate));
+  add("--bits-per-second", std::to_string(options.bits_per_second));
+  add("--count", std::to_string(options.count));
+  return std::make_unique<ChildProcess>(arguments, kNice);
+}
+
+Seen operator+(const Seen& a, const Seen& b) {
+  return {a.frames + b.frames, a.bytes + b.bytes, std::max(a.stale, b.stale)};
+}
+
+Seen StopViewers(std::vector<std::unique_ptr<ChildProcess>>* viewers) {
+  Seen seen;
+  for (const auto& viewer : *viewers) viewer->Signal(SIGTERM);
+  for (const auto& viewer : *viewers) {
+    const auto line = nlohmann::json::parse(viewer->ReadLine(), nullptr, false);
+    if (line.is_discarded()) continue;
+    seen = seen + Seen{line.at("frames").get<double>(), line.at("bytes").get<double>(),
+                       line.at("stale").get<double>()};
+  }
+  viewers->clear();
+  return seen;
+}
 
 int RunViewerProcess(const ViewerOptions& options) {
   sigset_t signals;
@@ -119,7 +171,7 @@ int RunViewerProcess(const ViewerOptions& options) {
       links.push_back(std::make_unique<SlowLink>(address, options.bits_per_second));
       address = links.back()->address();
     }
-    const auto watch = options.transport == "ws" ? WatchOverWebSocket : WatchOverGrpc;
+    const auto watch = FindWatch(options.transport);
     std::thread([=, &options, &totals] { watch(options, address, &totals); }).detach();
   }
   int signal_number = 0;

@@ -1,12 +1,16 @@
 #pragma once
 
+#include <memory>
 #include <string>
+#include <vector>
+
+#include "benchmarks/server/child_process.h"
 
 namespace pliant::benchmarks {
 
 // Viewers in a process of their own. Each acknowledges every frame.
 struct ViewerOptions {
-  std::string transport = "grpc";  // or ws
+  std::string transport = "grpc";  // or ws; or tcp, which reads whatever comes and sends nothing
   std::string address;             // HOST:PORT
   std::string world;               // its id
   bool decimated = false;
@@ -19,5 +23,17 @@ struct ViewerOptions {
 // largest number of frames older than half a second that one of them received in a row. Frames
 // delayed by the world itself do not count.
 int RunViewerProcess(const ViewerOptions& options);
+
+// Starts such a process, whose viewers take the processor time that others leave: as a rule they
+// use other machines.
+std::unique_ptr<ChildProcess> StartViewers(const ViewerOptions& options);
+
+struct Seen {
+  double frames = 0, bytes = 0, stale = 0;
+};
+Seen operator+(const Seen& a, const Seen& b);
+
+// Ends viewers, and returns what they have printed: totals, and the largest `stale`.
+Seen StopViewers(std::vector<std::unique_ptr<ChildProcess>>* viewers);
 
 }  // namespace pliant::benchmarks

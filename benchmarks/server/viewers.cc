@@ -6,16 +6,15 @@
 #include <memory>
 #include <signal.h>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include <arpa/inet.h>
-#include <sys/socket.h>
 
 #include "benchmarks/measure.h"
+#include "benchmarks/server/bare_sends.h"
 #include "benchmarks/server/cases.h"
 #include "benchmarks/server/server_client.h"
+#include "benchmarks/server/viewer.h"
 
 namespace pliant::benchmarks {
 namespace {
@@ -23,8 +22,6 @@ namespace {
 constexpr double kSettle = 3;  // [s]
 constexpr char kWorld[] = "balls";
 constexpr char kSteppingThread[] = "step ";
-// Viewers use other machines as a rule. Here they take what the server leaves.
-constexpr int kViewersNice = 19;
 constexpr char kFramesSent[] = "pliant_frames_sent_total";
 constexpr char kLateness[] = "pliant_step_start_lateness_seconds";
 
@@ -32,45 +29,18 @@ void Sleep(double seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
-std::unique_ptr<ChildProcess> StartViewers(const ServerProcess& server, const std::string& world,
-                                           const std::string& transport, const std::string& tier,
-                                           int count, int rate, int bits_per_second = 0) {
-  const bool is_grpc = transport == "grpc";
-  const std::vector<std::string> arguments{FindProgram("pliant_bench_server"),
-                                           "viewer",
-                                           "--transport",
-                                           transport,
-                                           "--address",
-                                           is_grpc ? server.grpc_address() : server.http_address(),
-                                           "--world",
-                                           world,
-                                           "--tier",
-                                           tier,
-                                           "--rate",
-                                           std::to_string(rate),
-                                           "--bits-per-second",
-                                           std::to_string(bits_per_second),
-                                           "--count",
-                                           std::to_string(count)};
-  return std::make_unique<ChildProcess>(arguments, kViewersNice);
-}
-
-struct Seen {
-  double frames = 0, bytes = 0, stale = 0;
-};
-
-Seen StopViewers(std::vector<std::unique_ptr<ChildProcess>>* viewers) {
-  Seen seen;
-  for (const auto& viewer : *viewers) viewer->Signal(SIGTERM);
-  for (const auto& viewer : *viewers) {
-    const auto line = nlohmann::json::parse(viewer->ReadLine(), nullptr, false);
-    if (line.is_discarded()) continue;
-    seen.frames += line.at("frames").get<double>();
-    seen.bytes += line.at("bytes").get<double>();
-    seen.stale = std::max(seen.stale, line.at("stale").get<double>());
-  }
-  viewers->clear();
-  return seen;
+// Viewers of one kind, at 30 Hz.
+std::unique_ptr<ChildProcess> Watch(const ServerProcess& server, const std::string& transport,
+                                    const std::string& tier, int count,
+                                    double bits_per_second = 0) {
+  ViewerOptions options;
+  options.transport = transport;
+  options.address = transport == "grpc" ? server.grpc_address() : server.http_address();
+  options.world = kWorld;
+  options.decimated = tier == "decimated";
+  options.bits_per_second = bits_per_second;
+  options.count = count;
+  return StartViewers(options);
 }
 
 // An operator that commands the paddle at 100 Hz, for as long as it exists.
@@ -185,42 +155,6 @@ Period Measure(ServerProcess& server, Connection& client, double seconds) {
   return period;
 }
 
-// Processor time of this process to send `bytes` through a TCP connection to a reader [s].
-double MeasureBareSend(std::size_t bytes) {
-  int ends[2];
-  const int listening = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  bind(listening, reinterpret_cast<sockaddr*>(&address), size);
-  listen(listening, 1);
-  getsockname(listening, reinterpret_cast<sockaddr*>(&address), &size);
-  ends[0] = socket(AF_INET, SOCK_STREAM, 0);
-  if (connect(ends[0], reinterpret_cast<sockaddr*>(&address), size) != 0) return std::nan("");
-  ends[1] = accept(listening, nullptr, nullptr);
-  std::thread reader([&] {
-    std::vector<char> buffer(1 << 20);
-    while (recv(ends[1], buffer.data(), buffer.size(), 0) > 0) {
-    }
-  });
-  const std::vector<char> frame(bytes);
-  constexpr int kFrames = 300;
-  const double start = ThreadNow();
-  for (int i = 0; i < kFrames; ++i) {
-    for (std::size_t sent = 0; sent < bytes;) {
-      const ssize_t part = send(ends[0], frame.data() + sent, bytes - sent, MSG_NOSIGNAL);
-      if (part <= 0) break;
-      sent += static_cast<std::size_t>(part);
-    }
-  }
-  const double spent = ThreadNow() - start;
-  shutdown(ends[0], SHUT_RDWR);
-  reader.join();
-  for (const int handle : {ends[0], ends[1], listening}) close(handle);
-  return spent / kFrames;
-}
-
 }  // namespace
 
 std::string SoftBallsScene() {
@@ -261,27 +195,26 @@ void RunViewers(double seconds, Rows* rows) {
   const Period alone = Measure(server, client, seconds);
 
   // one viewer of each kind: whatever is computed and encoded once for all viewers is done
-  std::vector<std::unique_ptr<ChildProcess>> viewers, stalled;
+  std::vector<std::unique_ptr<ChildProcess>> full, decimated, stalled;
   for (const char* transport : {"grpc", "ws"}) {
     for (const char* tier : {"full", "decimated"})
-      viewers.push_back(StartViewers(server, kWorld, transport, tier, 1, 30));
+      full.push_back(Watch(server, transport, tier, 1));
   }
   Sleep(kSettle);
   const Period few = Measure(server, client, seconds);
-  StopViewers(&viewers);
+  StopViewers(&full);
 
   // 90 lively ones in ten processes, five that are stopped and five behind slow links, half of them
   // over each transport, a fifth of them with all vertices
   for (const char* transport : {"grpc", "ws"}) {
-    viewers.push_back(StartViewers(server, kWorld, transport, "full", 9, 30));
-    for (int i = 0; i < 4; ++i)
-      viewers.push_back(StartViewers(server, kWorld, transport, "decimated", 9, 30));
+    full.push_back(Watch(server, transport, "full", 9));
+    for (int i = 0; i < 4; ++i) decimated.push_back(Watch(server, transport, "decimated", 9));
   }
   for (int i = 0; i < 5; ++i) {
     const std::string transport = i % 2 == 0 ? "grpc" : "ws";
     const std::string tier = i == 0 ? "full" : "decimated";
-    stalled.push_back(StartViewers(server, kWorld, transport, tier, 1, 30));
-    viewers.push_back(StartViewers(server, kWorld, transport, tier, 1, 30, 1'000'000));
+    stalled.push_back(Watch(server, transport, tier, 1));
+    (i == 0 ? full : decimated).push_back(Watch(server, transport, tier, 1, 1e6));
   }
   Sleep(kSettle);
   for (const auto& viewer : stalled) viewer->Signal(SIGSTOP);
@@ -289,7 +222,7 @@ void RunViewers(double seconds, Rows* rows) {
   for (const auto& viewer : stalled) viewer->Signal(SIGCONT);
   Sleep(2);
   const Seen late = StopViewers(&stalled);
-  const Seen seen = StopViewers(&viewers);
+  const Seen all = StopViewers(&full), part = StopViewers(&decimated), seen = all + part;
 
   const double bytes = seen.bytes / std::max(1.0, seen.frames);
   // Threads other than the stepping one serve the operator, compute and encode each state once for
@@ -303,6 +236,14 @@ void RunViewers(double seconds, Rows* rows) {
   const double per_state =
       (watched.frame_rate() * cpu_of(few) - few.frame_rate() * cpu_of(watched)) / determinant;
   const double bare = MeasureBareSend(static_cast<std::size_t>(bytes));
+  // the same frames to as many sleeping readers, in the proportion in which the viewers got them
+  const auto size_of = [](const Seen& tier) {
+    return static_cast<std::size_t>(tier.bytes / std::max(1.0, tier.frames));
+  };
+  const std::vector<double> sends =
+      MeasureBareFanOut({{20, size_of(all)}, {80, size_of(part)}}, 1 / watched.rate());
+  const double fan_out =
+      (all.frames * sends[0] + part.frames * sends[1]) / std::max(1.0, seen.frames);
   rows->push_back({{"case", "viewers_100"},
                    {"dofs", world.size().dofs()},
                    {"steps_per_s_alone", alone.rate()},
@@ -321,6 +262,8 @@ void RunViewers(double seconds, Rows* rows) {
                    {"cpu_us_per_frame", 1e6 * per_frame},
                    {"bare_send_us", 1e6 * bare},
                    {"cpu_over_bare_send", per_frame / bare},
+                   {"bare_fan_out_us", 1e6 * fan_out},
+                   {"cpu_over_bare_fan_out", per_frame / fan_out},
                    {"stale_after_stall", late.stale},
                    {"goal",
                     {{"rate_kept", 0.98},
@@ -328,14 +271,22 @@ void RunViewers(double seconds, Rows* rows) {
                      {"jitter_p99_ms_more", 1},
                      {"memory_mb_more", 50},
                      {"cpu_over_bare_send", 3},
+                     {"cpu_over_bare_fan_out", 3},
                      {"stale_after_stall", 2}}}});
 }
 
 void RunFrameLag(Rows* rows) {
   ServerProcess server({"--scene", PLIANT_SOURCE_DIR "/scenes/soft_ball.yaml"});
   std::vector<std::unique_ptr<ChildProcess>> viewers;
-  for (const char* transport : {"grpc", "ws"})
-    viewers.push_back(StartViewers(server, "default", transport, "full", 5, 60));
+  for (const bool is_grpc : {true, false}) {
+    ViewerOptions options;
+    options.transport = is_grpc ? "grpc" : "ws";
+    options.address = is_grpc ? server.grpc_address() : server.http_address();
+    options.world = "default";
+    options.rate = 60;
+    options.count = 5;
+    viewers.push_back(StartViewers(options));
+  }
   Sleep(1);
   const std::string before = server.FetchMetrics();
   Sleep(5);
