@@ -65,6 +65,7 @@ Connection::Connection(const std::string& address) {
   worlds = v1::WorldService::NewStub(channel);
   streams = v1::StreamService::NewStub(channel);
   control = v1::ControlService::NewStub(channel);
+  health = grpc::health::v1::Health::NewStub(channel);
 }
 
 v1::World Connection::Create(const std::string& id, const std::string& yaml) {
@@ -111,6 +112,12 @@ void Connection::Delete(const std::string& id) {
   request.set_name("worlds/" + id);
   google::protobuf::Empty empty;
   Require(worlds->DeleteWorld(&context, request, &empty), "DeleteWorld");
+}
+
+void Connection::CheckHealth() {
+  grpc::ClientContext context;
+  grpc::health::v1::HealthCheckResponse response;
+  Require(health->Check(&context, grpc::health::v1::HealthCheckRequest(), &response), "Check");
 }
 
 void Require(const grpc::Status& status, const char* what) {

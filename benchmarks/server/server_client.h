@@ -4,6 +4,7 @@
 #include <string>
 
 #include "benchmarks/server/child_process.h"
+#include "grpc/health/v1/health.grpc.pb.h"
 #include "pliant/v1/control.grpc.pb.h"
 #include "pliant/v1/stream.grpc.pb.h"
 #include "pliant/v1/world.grpc.pb.h"
@@ -18,6 +19,7 @@ struct Connection {
   std::unique_ptr<v1::WorldService::Stub> worlds;
   std::unique_ptr<v1::StreamService::Stub> streams;
   std::unique_ptr<v1::ControlService::Stub> control;
+  std::unique_ptr<grpc::health::v1::Health::Stub> health;
 
   // Each ends the benchmark if the server refuses.
   v1::World Create(const std::string& id, const std::string& yaml);
@@ -25,6 +27,7 @@ struct Connection {
   v1::StepWorldResponse Step(const std::string& id, int steps);
   void RunInRealTime(const std::string& id);
   void Delete(const std::string& id);
+  void CheckHealth();  // a call that does nothing
 };
 
 // Ends the benchmark with the error of a call that failed.
