@@ -17,7 +17,8 @@ void RunStepWorlds(Rows* rows);
 // Worlds of one body created, stepped and deleted, 64 alive at once.
 void RunSmallWorlds(Rows* rows);
 
-// An empty world created and deleted `cycles` times: rate, and growth of the server's memory.
+// An empty world created and deleted `cycles` times: rate, and growth of the server's memory after
+// the first 1,000. Progress goes to the standard error.
 void RunCreateDelete(int cycles, Rows* rows);
 
 // Clients that connect and leave, `visits` of each front: growth of the server.

@@ -17,10 +17,13 @@ using pliant::benchmarks::Rows;
 int main(int argc, char** argv) {
   CLI::App app{"The server under load, over the loopback interface."};
   std::string only, json;
-  int cycles = 10'000;
+  int cycles = 100'000, visits = 10'000;
   double seconds = 10;
   app.add_option("--case", only, "only the cases whose name contains this");
-  app.add_option("--cycles", cycles, "create_delete and connections only: how many")
+  app.add_option("--cycles", cycles, "create_delete only: how many worlds")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--visits", visits, "connections only: how many of each front")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--seconds", seconds, "viewers_100 only: length of each period")
