@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "benchmarks/measure.h"
+#include "benchmarks/server/checkpoints.h"
 #include "benchmarks/suite.h"
 #include "physics/scene/scene.h"
 #include "physics/world/world.h"
@@ -24,17 +25,6 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr int kRepetitions = 15;
-
-// A block of 31³ vertices that falls.
-constexpr char kBlock[] = R"(name: block
-time_step: 0.01
-bodies:
-  - name: block
-    deformable:
-      mesh: {box: {size: [1, 1, 1]}, edge_length: 0.03334}
-      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.4,
-          density: 1000}
-)";
 
 template <typename Work>
 ordered_json Measure(const Work& work) {
@@ -80,7 +70,7 @@ ordered_json MeasureNotes(const std::string& folder,
 ordered_json RunStore(const std::string& only) {
   const std::string name = "checkpoint of 90k DoF";
   if (name.find(only) == std::string::npos) return ordered_json::array();
-  const physics::SceneResult scene = physics::LoadSceneYaml(kBlock, "block.yaml");
+  const physics::SceneResult scene = physics::LoadSceneYaml(kLargeBlock, "block.yaml");
   if (!scene.ok()) return ordered_json::array({{{"case", name}, {"note", "no scene"}}});
   physics::World world(scene.model);
   const double start = Now();

@@ -62,7 +62,8 @@ int main(int argc, char** argv) {
   run("step_worlds", [&] { RunStepWorlds(&rows); });
   run("small_worlds", [&] { RunSmallWorlds(&rows); });
   run("create_delete", [&] { RunCreateDelete(cycles, &rows); });
-  run("connections", [&] { RunConnections(cycles, &rows); });
+  run("connections", [&] { RunConnections(visits, &rows); });
+  run("checkpoint_rpc", [&] { RunCheckpoints(&rows); });
   run("encoding", [&] { RunEncoding(&rows); });
   run("frame_lag", [&] { RunFrameLag(&rows); });
   run("viewers_100", [&] { RunViewers(seconds, &rows); });
