@@ -1,6 +1,6 @@
-import { Box3, Vector3 } from 'three';
+import { Box3, Plane, Vector3 } from 'three';
 import { expect, test } from 'vitest';
-import { interestingBox } from '../src/scene/shapes';
+import { interestingBox, withGround } from '../src/scene/shapes';
 
 const cube = (x: number, size = 0.1) =>
   new Box3().setFromCenterAndSize(new Vector3(x, 0, 0.05), new Vector3(size, size, size));
@@ -29,4 +29,38 @@ test('a scene without anything that moves is shown whole', () => {
 
 test('an empty scene still has a place to look at', () => {
   expect(interestingBox([], []).isEmpty()).toBe(false);
+});
+
+const raised = (z: number) => cube(0).translate(new Vector3(0, 0, z));
+const floor = new Plane(new Vector3(0, 0, 1), 0);
+
+test('bodies in the air are framed with the ground below them', () => {
+  const body = raised(1); // its bottom is at 1 m
+  const box = withGround(interestingBox([body], []), [body], [floor], []);
+  expect(box.min.z).toBeCloseTo(0, 9);
+  expect(box.containsBox(body)).toBe(true);
+});
+
+test('a body falls on what is highest below it', () => {
+  const body = raised(1);
+  const table = new Box3(new Vector3(-1, -1, 0.4), new Vector3(1, 1, 0.5));
+  const shelf = new Box3(new Vector3(-1, -1, 1.4), new Vector3(1, 1, 1.5)); // above it
+  const beside = new Box3(new Vector3(3, 3, 0.6), new Vector3(4, 4, 0.7));
+  expect(withGround(body, [body], [floor], [table, shelf, beside]).min.z).toBeCloseTo(0.5, 9);
+});
+
+test('the ground of a slope is that below the body', () => {
+  const body = raised(1).translate(new Vector3(0.5, 0, 0));
+  const slope = new Plane(new Vector3(-1, 0, 1).normalize(), 0); // z = x
+  expect(withGround(body, [body], [slope], []).min.z).toBeCloseTo(0.5, 9);
+});
+
+test('the frame stays as it is without ground, with ground far below, and for what does not fall', () => {
+  const body = raised(1);
+  expect(withGround(body, [body], [], []).equals(body)).toBe(true);
+  expect(withGround(body, [], [floor], []).equals(body)).toBe(true);
+  const high = raised(100);
+  expect(withGround(high, [high], [floor], []).equals(high)).toBe(true);
+  const stray = raised(50);
+  expect(withGround(body, [stray], [floor], []).equals(body)).toBe(true);
 });

@@ -3,6 +3,7 @@ import {
   Box3,
   Group,
   Mesh,
+  Plane,
   Quaternion,
   Vector3,
   type BufferGeometry,
@@ -17,7 +18,7 @@ import { ForceArrows } from './arrows';
 import { makeFloor } from './floor';
 import { Materials } from './materials';
 import { isDiverging, roundUp, type AutoRange } from './range';
-import { interestingBox, shapeGeometry } from './shapes';
+import { interestingBox, shapeGeometry, withGround } from './shapes';
 import { SoftBody } from './soft';
 import { ToolFrame } from './tool_frame';
 
@@ -37,6 +38,7 @@ export class Bodies {
   soft: SoftBody[] = [];
   private floor: Group | null = null;
   private fitted = false;
+  private falls = true; // gravity acts downwards
   private halfSpaces: Group[] = [];
   private size = 0.3; // largest extent of the fitted view [m]
   private readonly materials: Materials;
@@ -50,6 +52,7 @@ export class Bodies {
 
   build(world: WorldInfo): void {
     this.clear();
+    this.falls = world.gravity[2] < 0;
     const robots = world.robots.map(({ name }) => name);
     this.rigid = world.rigid.map((info, index) => {
       // links without colours share one colour per robot
@@ -189,6 +192,7 @@ export class Bodies {
     const bodies = [...this.rigid.map(({ placed }) => placed), ...this.soft.map(({ latest }) => latest !== null)];
     if (!bodies.every(Boolean)) return null;
     const moving: Box3[] = this.soft.map(({ bounds }) => bounds);
+    const falling: Box3[] = [...moving];
     const fixed: Box3[] = [];
     const robots = new Map<string, Box3>(); // each robot counts as one object, however many small links it has
     for (const { info, group } of this.rigid) {
@@ -198,14 +202,24 @@ export class Bodies {
         const box = new Box3().setFromObject(child);
         if (info.robot) robots.set(info.robot, box.union(robots.get(info.robot) ?? box));
         else (info.motion === 'FIXED' ? fixed : moving).push(box);
+        if (!info.robot && info.motion === 'FREE') falling.push(box);
       }
     }
-    const box = interestingBox(moving, fixed, [...robots.values()]);
+    const seen = interestingBox(moving, fixed, [...robots.values()]);
+    const box = this.falls ? withGround(seen, falling, this.planes(), fixed) : seen;
     const extent = box.getSize(new Vector3());
     this.size = Math.max(extent.x, extent.y, extent.z);
     this.fitted = true;
     this.layFloor([...moving, ...robots.values(), ...fixed], box);
     return box;
+  }
+
+  // The surfaces of half-spaces.
+  private planes(): Plane[] {
+    return this.halfSpaces.map((place) => {
+      place.updateWorldMatrix(true, false);
+      return new Plane(new Vector3(0, 0, 1), 0).applyMatrix4(place.matrixWorld);
+    });
   }
 
   private layFloor(all: Box3[], look: Box3): void {

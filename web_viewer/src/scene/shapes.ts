@@ -4,12 +4,15 @@ import {
   BufferGeometry,
   CapsuleGeometry,
   CylinderGeometry,
+  Plane,
   SphereGeometry,
   Box3,
   Vector3,
 } from 'three';
 import { RoundedBoxGeometry } from 'three/addons/geometries/RoundedBoxGeometry.js';
 import type { GeometryInfo } from '../link/messages';
+
+const kMaxFall = 20; // of a body that is framed with its ground, relative to the extent of the framed box
 
 // Returns indexed triangles with normals and no other attributes, so that all geometries can be merged; null for a half-space,
 // which is drawn as a floor. `detail`: tessellation relative to full detail.
@@ -67,6 +70,34 @@ export function interestingBox(moving: Box3[], fixed: Box3[], robots: Box3[] = [
     if (!part.isEmpty()) box.union(part);
   }
   return box;
+}
+
+// Extends the framed box down to the ground below the bodies that will fall, so that they do not fall out of the picture.
+// Ground that is much further below than the box is large is left out, since the bodies would be too small to see.
+// `falling`: bodies that move freely; those outside of the box are ignored. `planes`: surfaces of half-spaces. `fixed`: boxes
+// whose tops are ground, too.
+export function withGround(box: Box3, falling: Box3[], planes: Plane[], fixed: Box3[]): Box3 {
+  const size = box.getSize(new Vector3());
+  const lowest = box.min.z - kMaxFall * Math.max(size.x, size.y, size.z);
+  const framed = box.clone();
+  for (const body of falling) {
+    if (!box.containsBox(body)) continue;
+    const ground = groundBelow(body, planes, fixed);
+    if (ground >= lowest) framed.min.z = Math.min(framed.min.z, ground);
+  }
+  return framed;
+}
+
+// Height of the highest ground below the centre of a body; -Infinity: there is none.
+function groundBelow(body: Box3, planes: Plane[], fixed: Box3[]): number {
+  const centre = body.getCenter(new Vector3());
+  const under = planes
+    .filter(({ normal }) => normal.z > 1e-3)
+    .map(({ normal, constant }) => -(normal.x * centre.x + normal.y * centre.y + constant) / normal.z);
+  const tops = fixed
+    .filter(({ min, max }) => min.x <= centre.x && centre.x <= max.x && min.y <= centre.y && centre.y <= max.y)
+    .map(({ max }) => max.z);
+  return Math.max(-Infinity, ...[...under, ...tops].filter((height) => height <= centre.z));
 }
 
 // Drops boxes that are much further from the median centre than half of the boxes are.
