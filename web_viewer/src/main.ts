@@ -236,7 +236,12 @@ function showLease(): void {
   const robot = client.world?.robots.find(({ name }) => name === driven?.target);
   const what = pulled && lease.target === pulled ? pulled : driven ? label(driven) : '';
   if (watchesOnly()) return panel.showWatching();
-  panel.showLease(lease, latest?.stopped ?? false, what, (robot?.grippers.length ?? 0) > 0);
+  panel.showLease(lease, latest?.stopped ?? false, {
+    what,
+    grip: (robot?.grippers.length ?? 0) > 0,
+    sliders: client.world?.robots.some(({ joints }) => joints.some(({ drive }) => drive !== 'none')) ?? false,
+    pull: [...(client.world?.rigid ?? []), ...(client.world?.soft ?? [])].some(({ name }) => canPull(name)),
+  });
 }
 
 // Selects the body whose contact force is shown, and drives it or its robot if that is possible.

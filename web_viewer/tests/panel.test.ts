@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { expect, test } from 'vitest';
 import { FrameSchema } from '../src/gen/pliant/v1/stream_pb';
 import { BufferPool, LatestFrame } from '../src/link/decode';
-import { clampPriority, describeCompromises, solverTrouble } from '../src/panel/panel';
+import { clampPriority, describeCompromises, idleHint, solverTrouble } from '../src/panel/panel';
 
 function report(converged: boolean, stalled: boolean, stepsNotConverged: bigint, reason = '', compromises: Record<string, bigint> = {}) {
   const latest = new LatestFrame();
@@ -40,4 +40,14 @@ test('what steps relaxed or cut off stands in one line, and no line without it',
 
 test('a priority is a whole number from 0 to 100', () => {
   expect([-3, 0, 7.4, 100, 250, NaN].map(clampPriority)).toEqual([0, 0, 7, 100, 100, 0]);
+});
+
+test('the hint names what moves something in this world', () => {
+  const nothing = { what: '', grip: false, sliders: false, pull: false };
+  expect(idleHint({ ...nothing, what: 'paddle', pull: true })).toBe('Hold a key or a stick to move “paddle”, or drag it.');
+  expect(idleHint({ ...nothing, what: 'arm', grip: true })).toMatch(/ G opens and closes its gripper\.$/);
+  expect(idleHint({ ...nothing, pull: true })).toBe('Hold Ctrl and drag a body to pull it.');
+  expect(idleHint({ ...nothing, sliders: true })).toBe('Move joints with their sliders.');
+  expect(idleHint({ ...nothing, sliders: true, pull: true })).toMatch(/^Move joints .* Ctrl and drag a body to pull it\.$/);
+  expect(idleHint(nothing)).toBe('Nothing here can be moved.');
 });

@@ -112,16 +112,14 @@ export class Panel {
     setText('force', newtons(this.shownForce));
   }
 
-  // `what`: label of the driven target; empty: there is none. `grip`: it has a gripper.
-  showLease(lease: LeaseInfo, stopped: boolean, what: string, grip: boolean): void {
+  showLease(lease: LeaseInfo, stopped: boolean, means: Means): void {
+    const { what } = means;
     const tag = element('lease');
     const words = { none: 'idle', acquiring: 'requesting …', held: 'you are driving', refused: 'refused', lost: 'lost' };
     tag.dataset.state = lease.state;
     setText('lease', words[lease.state]);
-    const hand = `Hold a key or a stick to move “${what}”, or drag it.${grip ? ' G opens and closes its gripper.' : ''}`;
-    const idle = what ? hand : 'Nothing here can be driven by keyboard, gamepad or mouse. Move joints with their sliders.';
     const stopText = 'The world is stopped. Resume it to drive.';
-    setText('lease-text', stopped ? stopText : lease.text || (lease.state === 'held' ? `Moving “${what}”.` : idle));
+    setText('lease-text', stopped ? stopText : lease.text || (lease.state === 'held' ? `Moving “${what}”.` : idleHint(means)));
     setHidden('speed-row', !what);
     setHidden('takeover', !(lease.state === 'refused' || lease.state === 'lost') || stopped);
   }
@@ -171,6 +169,22 @@ export class Panel {
       }),
     );
   }
+}
+
+// What a user can move a world by.
+export interface Means {
+  what: string; // label of the driven target; empty: there is none
+  grip: boolean; // it has a gripper
+  sliders: boolean; // some joint has an actuator
+  pull: boolean; // some body can be pulled
+}
+
+// Says how to move something while nothing moves by the user's hand.
+export function idleHint({ what, grip, sliders, pull }: Means): string {
+  if (what) return `Hold a key or a stick to move “${what}”, or drag it.${grip ? ' G opens and closes its gripper.' : ''}`;
+  if (sliders && pull) return 'Move joints with their sliders, or hold Ctrl and drag a body to pull it.';
+  if (sliders) return 'Move joints with their sliders.';
+  return pull ? 'Hold Ctrl and drag a body to pull it.' : 'Nothing here can be moved.';
 }
 
 // The nearest priority that a lease may have.
