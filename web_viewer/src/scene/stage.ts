@@ -28,6 +28,7 @@ export class Stage {
   private home = new Box3(new Vector3(-0.2, -0.2, 0), new Vector3(0.2, 0.2, 0.2));
   private homeTurn = 0;
   private needsDraw = true;
+  private resized = true; // the drawing buffer has not yet got its new size
   private pixelRatio: number;
   private readonly fixedPixelRatio: number;
   private slow = 0; // consecutive slow frames; negative: fast ones
@@ -74,8 +75,7 @@ export class Stage {
     this.controls.maxPolarAngle = 0.52 * Math.PI;
     this.controls.zoomSpeed = 0.7;
     this.controls.addEventListener('change', () => this.invalidate());
-    new ResizeObserver(() => this.resize()).observe(canvas);
-    this.resize();
+    new ResizeObserver(() => this.markResized()).observe(canvas);
     this.fit(this.home);
   }
 
@@ -85,7 +85,7 @@ export class Stage {
 
   setCovered(left: number, right: number, bottom: number): void {
     this.covered = { left, right, bottom };
-    this.resize();
+    this.markResized();
   }
 
   // Fits the camera to `box` and lights it. The view is from above the front right, or from a side where less is `hidden`.
@@ -156,6 +156,7 @@ export class Stage {
       return false;
     }
     this.needsDraw = false;
+    if (this.resized) this.resize();
     this.renderer.render(this.scene, this.camera);
     this.adapt(now);
     return true;
@@ -176,7 +177,7 @@ export class Stage {
   private setPixelRatio(ratio: number): void {
     this.pixelRatio = ratio;
     this.slow = 0;
-    this.resize();
+    this.markResized();
   }
 
   private freeAspect(): number {
@@ -184,7 +185,14 @@ export class Stage {
     return width / Math.max(1, this.canvas.clientHeight - this.covered.bottom);
   }
 
+  // A drawing buffer that changes its size becomes blank, so it gets the new one just before the next drawing.
+  private markResized(): void {
+    this.resized = true;
+    this.invalidate();
+  }
+
   private resize(): void {
+    this.resized = false;
     const width = Math.max(1, this.canvas.clientWidth);
     const height = Math.max(1, this.canvas.clientHeight);
     this.renderer.setPixelRatio(this.pixelRatio);
@@ -195,7 +203,6 @@ export class Stage {
     const { left, right, bottom } = this.covered;
     this.camera.setViewOffset(width, height, (right - left) / 2, bottom / 2, width, height);
     this.camera.updateProjectionMatrix();
-    this.invalidate();
   }
 }
 
