@@ -31,9 +31,10 @@ constexpr double kNegligibleDisplacement = 1e-9;
 // Compliance, relative to the normal one, along which nothing can move: it is rounding.
 constexpr double kMinTangentialCompliance = 1e-6;
 
-// R of proximal steps, relative to the compliance W of each contact. A smaller one makes the convex
-// problems hard, and leaves no smaller error than the slip speeds that they hold fixed.
-constexpr double kProximal = 1e-3;
+// R of proximal steps, relative to the compliance W of each contact: large in the first recursions,
+// whose convex problems are far from the guess and then take half as many iterations. Below the
+// smallest, problems are hard, and leave no smaller error than the slip speeds that they hold fixed.
+constexpr double kFirstProximal = 0.1, kProximalFall = 0.2, kLeastProximal = 1e-3;
 
 // Reduction below the smallest residual so far that is progress of proximal steps. Their residuals
 // seldom fall in each recursion, but an exact solution costs as much as several of them: only after
@@ -336,9 +337,14 @@ bool RecursiveCorrection::SolveLinearisation(const MappingCompliance& compliance
   for (int i = 0; i < count; ++i) displacements_.push_back(options.h * rate_at(i));
   BuildJacobian(problem);
   before_ = result_.impulse;
+  // a proximal step need not be more exact than what it starts from
+  const double tolerance =
+      is_exact ? options.tolerance : std::max(options.tolerance, std::min(1.0, result_.residual));
+  const double proximal =
+      std::max(kLeastProximal, kFirstProximal * std::pow(kProximalFall, result_.recursions));
   const bool is_solved =
       solver->Solve({problem, w_entries_, w_values_, displacements_, W_ii_, rates_, velocities_,
-                     options.h, options.tolerance, is_exact, kProximal},
+                     options.h, tolerance, is_exact, proximal},
                     &result_.impulse);
   if (!is_solved) result_.impulse = before_;
   CalcMappedImpulses(problem, result_.impulse, &F_);
