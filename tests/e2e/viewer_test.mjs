@@ -1,5 +1,6 @@
 // The viewer with the real server and a real browser: what a user of the default scene sees and does.
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import {
   bring,
@@ -47,6 +48,50 @@ test('the canvas shows the scene', kTest, async () => {
   }
   assert.ok(colours.size > 40, `a lit scene has many colours, this one has ${colours.size}`);
   assert.ok(orange > 0.005 * (seen.length / 4), `the paddle is orange; ${orange} pixels are`);
+});
+
+test('the picture is never blank while the window changes its size', kTest, async () => {
+  const viewer = await openViewer(browser, server.url);
+  // keep what is drawn, so that it can be read after it is shown; else the browser discards it
+  await viewer.addInitScript(() => {
+    const getContext = HTMLCanvasElement.prototype.getContext;
+    HTMLCanvasElement.prototype.getContext = function (kind, options) {
+      return getContext.call(this, kind, kind === 'webgl2' ? { ...options, preserveDrawingBuffer: true } : options);
+    };
+  });
+  await viewer.reload();
+  await until(viewer, 'the page shows a frame', () => pliant.connection.state === 'live' && pliant.framesDrawn > 2);
+  await viewer.evaluate(() => {
+    const canvas = document.getElementById('view');
+    const pen = new OffscreenCanvas(16, 16).getContext('2d', { willReadFrequently: true });
+    const sizes = new Set();
+    window.looks = { blank: 0, pictures: 0, sizes: 0 };
+    const look = () => {
+      pen.clearRect(0, 0, 16, 16);
+      pen.drawImage(canvas, 0, 0, 16, 16);
+      const seen = pen.getImageData(0, 0, 16, 16).data.some((value) => value > 0);
+      sizes.add(`${canvas.width} ${canvas.height}`);
+      window.looks = { blank: looks.blank + (seen ? 0 : 1), pictures: looks.pictures + 1, sizes: sizes.size };
+    };
+    // a message that is posted in an animation frame arrives after that frame is shown
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = look;
+    const post = () => {
+      port2.postMessage(null);
+      requestAnimationFrame(post);
+    };
+    requestAnimationFrame(post);
+  });
+  for (let i = 1; i <= 8; ++i) {
+    const { pictures, sizes } = await viewer.evaluate(() => looks);
+    await viewer.setViewportSize({ width: 800 - 20 * i, height: 560 - 10 * i });
+    await until(viewer, 'the picture has a new size', (before) => looks.sizes > before, sizes);
+    await until(viewer, 'more pictures are seen', (before) => looks.pictures > before + 3, pictures);
+  }
+  const { blank, pictures } = await viewer.evaluate(() => looks);
+  assert.equal(blank, 0, `${blank} of ${pictures} pictures were blank`);
+  assert.deepEqual(viewer.errors, []);
+  await viewer.context().close();
 });
 
 test('the ball falls, deforms and comes to rest on the table', kTest, async () => {
@@ -322,6 +367,27 @@ test('a server that is killed and started again is picked up', kTest, async () =
   await page.keyboard.down('KeyE');
   await until(page, 'the paddle obeys again', (from) => pliant.rigid.paddle.position[2] > from + 0.02, z);
   await page.keyboard.up('KeyE');
+});
+
+test('where nothing can be driven, the page says how a body is pulled, and so it is', kTest, async () => {
+  const stack = await Server.start(0, join('scenes', 'soft_stack.yaml'));
+  const viewer = await openViewer(browser, stack.url);
+  const top = () => pliant.soft.upper.centroid;
+  await runWorld(viewer);
+  await settled(viewer, 'the stack rests', top, 2e-4);
+  assert.equal(await viewer.textContent('#lease-text'), 'Hold Ctrl and drag a body to pull it.');
+  const [, , rest] = await viewer.evaluate(top);
+  const at = await viewer.evaluate(() => pliant.screenPosition('upper'));
+  await viewer.keyboard.down('Control');
+  await viewer.mouse.move(at[0], at[1]);
+  await viewer.mouse.down();
+  await viewer.mouse.move(at[0], at[1] - 130, { steps: 4 });
+  await until(viewer, 'the upper box is lifted by 2 cm', (z) => pliant.soft.upper.centroid[2] > z + 0.02, rest);
+  await viewer.mouse.up();
+  await viewer.keyboard.up('Control');
+  assert.deepEqual(viewer.errors, []);
+  await viewer.context().close();
+  assert.equal(await stack.stop(), 0, 'the server ends cleanly when it is asked to');
 });
 
 test('the page met no error of its own', () => {
