@@ -34,7 +34,7 @@ constexpr double kMinTangentialCompliance = 1e-6;
 // R of proximal steps, relative to the compliance W of each contact: large in the first recursions,
 // whose convex problems are far from the guess and then take half as many iterations. Below the
 // smallest, problems are hard, and leave no smaller error than the slip speeds that they hold fixed.
-constexpr double kFirstProximal = 0.1, kProximalFall = 0.2, kLeastProximal = 1e-3;
+constexpr double kFirstProximal = 1, kProximalFall = 0.1, kLeastProximal = 1e-3;
 
 // Reduction below the smallest residual so far that is progress of proximal steps. Their residuals
 // seldom fall in each recursion, but an exact solution costs as much as several of them: only after

@@ -18,7 +18,7 @@ inline constexpr PinnedHash kPinnedHashes[] = {
     {"rigid heap", 100, "e996ecafb03cc3c99fad346e45467443"},
     {"arm and hand", 120, "fe2c3726b3a4472cfde7890aa5c8acd7"},
     {"soft rings", 40, "d008b6b52060c5797479f7082725988d"},
-    {"corrective cube", 60, "d2b464e000e6272245b1bd4fd499dab8"},
+    {"corrective cube", 60, "b9cbb133bd18fa58b49f222fb25f3b5d"},
     {"nonsmooth hand", 120, "7a7f3e6b4dab94e38533f40aff88c4bb"},
     {"nonsmooth cube", 60, "383737f4fb69a48c6734a002f76a726d"},
     {"maximal ball", 40, "36f2838c07a21c8a9e27fa896b60e9af"},
