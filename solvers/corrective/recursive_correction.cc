@@ -32,9 +32,10 @@ constexpr double kNegligibleDisplacement = 1e-9;
 constexpr double kMinTangentialCompliance = 1e-6;
 
 // R of proximal steps, relative to the compliance W of each contact: large in the first recursions,
-// whose convex problems are far from the guess and then take half as many iterations. Below the
-// smallest, problems are hard, and leave no smaller error than the slip speeds that they hold fixed.
-constexpr double kFirstProximal = 1, kProximalFall = 0.1, kLeastProximal = 1e-3;
+// whose convex problems are far from the guess and then take half as many iterations. With less
+// than the last one, problems are hard, and leave no smaller error than the slip speeds that they
+// hold fixed.
+constexpr double kFirstProximal = 1, kProximalFall = 0.1, kLastProximal = 1e-3;
 
 // Reduction below the smallest residual so far that is progress of proximal steps. Their residuals
 // seldom fall in each recursion, but an exact solution costs as much as several of them: only after
@@ -341,7 +342,7 @@ bool RecursiveCorrection::SolveLinearisation(const MappingCompliance& compliance
   const double tolerance =
       is_exact ? options.tolerance : std::max(options.tolerance, std::min(1.0, result_.residual));
   const double proximal =
-      std::max(kLeastProximal, kFirstProximal * std::pow(kProximalFall, result_.recursions));
+      std::max(kLastProximal, kFirstProximal * std::pow(kProximalFall, result_.recursions));
   const bool is_solved =
       solver->Solve({problem, w_entries_, w_values_, displacements_, W_ii_, rates_, velocities_,
                      options.h, tolerance, is_exact, proximal},
