@@ -74,14 +74,19 @@ absl::StatusOr<bool> RelineariseStep(std::span<const double> v,
     is_any_coupled = IsCoupled(*stages, b);
   if (!is_any_coupled) return false;
 
-  // next linearisation point, halfway to it if the residual has grown
+  // next linearisation point, halfway to it if the residual has grown; empty: there is none yet, or
+  // blocks have been posed ahead since
   std::vector<double>& point = last.point;
+  if (round == 0) point.clear();
   if (limits.tolerance > 0) {
     const double residual = calc_residual();
-    const bool has_grown = round > 0 && !(residual < last.residual);
+    const bool has_grown = !point.empty() && !(residual < last.residual);
     last.residual = residual;
     last.is_residual_current = true;
-    if (residual <= limits.tolerance) return false;
+    if (residual <= limits.tolerance) {
+      point.clear();
+      return false;
+    }
     if (has_grown) {
       for (std::size_t i = 0; i < point.size(); ++i) point[i] = 0.5 * (point[i] + v[i]);
     } else {
