@@ -28,7 +28,8 @@ struct ConvexOptions {
   // The paper has 1, with which a rigid body overlaps by some tenths of a millimetre under others
   // ten times heavier, at h = 10 ms.
   double beta = 0.1;
-  // Where a surface deforms: many contacts of light nodes, for which stiffer ones cost iterations.
+  // Applies where a surface deforms: its many contacts have light nodes, and stiffer ones would
+  // cost iterations.
   double beta_deforming = 1;
   LineSearch line_search = LineSearch::kExact;
   const solvers::ContactLaw* law = nullptr;  // replaces SAP's friction cone
