@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+
+#include "physics/mpm/kernel.h"
+
+namespace pliant::physics {
+
+// The nodes of an unbounded grid that the kernels of given points reach, and the points sorted by
+// cell. A workspace: Build allocates nothing once its memory suffices.
+class ActiveGrid {
+ public:
+  // A cell that contains points. Its nodes are ascending, in the order of Kernel.
+  struct Cell {
+    GridIndex index;
+    int first = 0, count = 0;  // in points()
+    std::array<int, kKernelNodes> nodes;
+  };
+
+  // `positions`: 3 numbers a point [m]; `is_active`: of each point, whether it activates its nodes;
+  // other points are left out. INTERNAL when a point is out of the grid's range or there are more
+  // than `max_nodes` nodes.
+  absl::Status Build(std::span<const double> positions, std::span<const char> is_active,
+                     double cell_size, int max_nodes);
+
+  int num_nodes() const { return static_cast<int>(nodes_.size()); }
+  GridIndex node(int i) const { return Unpack(nodes_[i]); }
+  // The active node with these coordinates; −1 when there is none.
+  int Find(const GridIndex& index) const;
+  // Ascending by index, the first coordinate leading.
+  std::span<const Cell> cells() const { return cells_; }
+  // Active points, by cell and within a cell by number.
+  std::span<const int> points() const { return points_; }
+  // Whether the last Build found the same cells, and so the same nodes, as the one before.
+  bool is_unchanged() const { return is_unchanged_; }
+
+ private:
+  using Key = std::uint64_t;  // coordinates packed so that keys sort like them
+  static Key Pack(const GridIndex& index);
+  static GridIndex Unpack(Key key);
+  void Dilate(Key shift);
+  void NumberNodesOfCells();
+
+  struct Placed {
+    Key key;
+    int point;
+    bool operator<(const Placed& other) const {
+      return key != other.key ? key < other.key : point < other.point;
+    }
+  };
+  std::vector<Placed> placed_;
+  std::vector<int> points_;
+  std::vector<Cell> cells_;
+  std::vector<Key> cell_keys_, last_cell_keys_, nodes_, dilated_;
+  bool is_unchanged_ = false;
+};
+
+}  // namespace pliant::physics
