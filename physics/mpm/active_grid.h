@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -7,11 +8,12 @@
 #include "absl/status/status.h"
 
 #include "physics/mpm/kernel.h"
+#include "solvers/linalg/grid/grid_pattern.h"
 
 namespace pliant::physics {
 
-// The nodes of an unbounded grid that the kernels of given points reach, and the points sorted by
-// cell. A workspace: Build allocates nothing once its memory suffices.
+// Points sorted by the cells of an unbounded grid, and the nodes that their kernels reach. A
+// workspace: Build allocates nothing once its memory suffices.
 class ActiveGrid {
  public:
   // A cell that contains points. Its nodes are ascending, in the order of Kernel.
@@ -27,10 +29,9 @@ class ActiveGrid {
   absl::Status Build(std::span<const double> positions, std::span<const char> is_active,
                      double cell_size, int max_nodes);
 
-  int num_nodes() const { return static_cast<int>(nodes_.size()); }
-  GridIndex node(int i) const { return Unpack(nodes_[i]); }
-  // The active node with these coordinates; −1 when there is none.
-  int Find(const GridIndex& index) const;
+  // Nodes, and the sparsity pattern of a matrix that couples those of each cell.
+  const solvers::GridPattern& pattern() const { return pattern_; }
+  int num_nodes() const { return static_cast<int>(pattern_.nodes().size()); }
   // Ascending by index, the first coordinate leading.
   std::span<const Cell> cells() const { return cells_; }
   // Active points, by cell and within a cell by number.
@@ -39,14 +40,8 @@ class ActiveGrid {
   bool is_unchanged() const { return is_unchanged_; }
 
  private:
-  using Key = std::uint64_t;  // coordinates packed so that keys sort like them
-  static Key Pack(const GridIndex& index);
-  static GridIndex Unpack(Key key);
-  void Dilate(Key shift);
-  void NumberNodesOfCells();
-
   struct Placed {
-    Key key;
+    std::uint64_t key;  // coordinates of the cell, packed so that keys sort like them
     int point;
     bool operator<(const Placed& other) const {
       return key != other.key ? key < other.key : point < other.point;
@@ -55,7 +50,8 @@ class ActiveGrid {
   std::vector<Placed> placed_;
   std::vector<int> points_;
   std::vector<Cell> cells_;
-  std::vector<Key> cell_keys_, last_cell_keys_, nodes_, dilated_;
+  std::vector<GridIndex> cell_indices_;
+  solvers::GridPattern pattern_;
   bool is_unchanged_ = false;
 };
 

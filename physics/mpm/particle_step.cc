@@ -10,6 +10,7 @@
 #include "physics/mpm/cell_matrix.h"
 #include "physics/mpm/kernel.h"
 #include "physics/mpm/particle_internals.h"
+#include "solvers/linalg/grid/grid_dissection.h"
 #include "solvers/linalg/partial_cholesky.h"
 
 namespace pliant::physics {
@@ -90,13 +91,13 @@ class ParticleStep final : public BlockStep {
   absl::Status Reduce(std::span<const int> participants) override {
     return FactorAs(participants, solvers::ComplementForm::kSparseWherePays, false);
   }
-  solvers::SchurComplement schur_complement() const override { return factor_->schur_complement(); }
+  solvers::SchurComplement schur_complement() const override { return factor_.schur_complement(); }
 
   void CalcReducedMomentum(std::span<double> reference,
                            std::span<double> linear_term) const override {
-    const std::vector<int>& participants = factor_->participants();
+    const std::vector<int>& participants = factor_.participants();
     dv_p_.resize(3 * participants.size());
-    factor_->CopyReduced(dv_p_);
+    factor_.CopyReduced(dv_p_);
     for (std::size_t k = 0; k < participants.size(); ++k) {
       for (int r = 0; r < 3; ++r) {
         const std::size_t i = 3 * std::size_t(participants[k]) + r;
@@ -107,10 +108,10 @@ class ParticleStep final : public BlockStep {
   }
 
   void CalcFreeMotion(std::span<double> v_star) const override {
-    const std::vector<int>& participants = factor_->participants();
+    const std::vector<int>& participants = factor_.participants();
     if (participants.empty()) return Complete({}, v_star);
     dv_p_.resize(3 * participants.size());
-    factor_->SolveForParticipants(dv_p_);
+    factor_.SolveForParticipants(dv_p_);
     for (std::size_t k = 0; k < dv_p_.size(); ++k) {
       const std::size_t i = 3 * std::size_t(participants[k / 3]) + k % 3;
       v_star[i] = v_linear_[i] + dv_p_[k];
@@ -118,17 +119,17 @@ class ParticleStep final : public BlockStep {
   }
 
   void Complete(std::span<const double> v_p, std::span<double> v) const override {
-    const std::vector<int>& participants = factor_->participants();
+    const std::vector<int>& participants = factor_.participants();
     dv_p_.resize(v_p.size());
     for (std::size_t k = 0; k < v_p.size(); ++k)
       dv_p_[k] = v_p[k] - v_linear_[3 * std::size_t(participants[k / 3]) + k % 3];
-    factor_->Complete(dv_p_, v);
+    factor_.Complete(dv_p_, v);
     for (std::size_t i = 0; i < v.size(); ++i) v[i] += v_linear_[i];
   }
 
   void CalcMomentumResidual(std::span<const double> v, std::span<double> residual) override {
     if (is_linear_) {
-      A_->Multiply(CalcChange(v), residual);
+      A_.Multiply(CalcChange(v), residual);
       for (std::size_t i = 0; i < residual.size(); ++i) residual[i] += residual_[i];
       return;
     }
@@ -139,7 +140,7 @@ class ParticleStep final : public BlockStep {
     if (is_linear_) return {};
     ResidualScale scale;
     diagonal_.resize(v0_.size());
-    A_->CopyDiagonal(diagonal_);
+    A_.CopyDiagonal(diagonal_);
     for (std::size_t i = 0; i < diagonal_.size(); ++i)
       scale.force += elastic_[i] * elastic_[i] / diagonal_[i];
     return scale;
@@ -152,17 +153,15 @@ class ParticleStep final : public BlockStep {
   }
 
   void MultiplyTangent(std::span<const double> x, std::span<double> y) const override {
-    A_->Multiply(x, y);
+    A_.Multiply(x, y);
   }
-  void CalcTangentDiagonal(std::span<double> diagonal) const override {
-    A_->CopyDiagonal(diagonal);
-  }
+  void CalcTangentDiagonal(std::span<double> diagonal) const override { A_.CopyDiagonal(diagonal); }
   void CalcResidualTerms(std::span<const double> v, std::span<double> residual,
                          std::span<double> momentum, std::span<double> diagonal) override {
     if (!is_linear_) return BlockStep::CalcResidualTerms(v, residual, momentum, diagonal);
-    A_->Multiply(CalcChange(v), v, residual, momentum);
+    A_.Multiply(CalcChange(v), v, residual, momentum);
     for (std::size_t i = 0; i < residual.size(); ++i) residual[i] += residual_[i];
-    A_->CopyDiagonal(diagonal);
+    A_.CopyDiagonal(diagonal);
   }
 
   void AppendRows(const Attachment& attachment, BlockRows* rows) const override {
@@ -210,8 +209,6 @@ class ParticleStep final : public BlockStep {
   }
 
  private:
-  using Grid = ActiveGrid;
-
   // Finds the active nodes, and the factorisation for their pattern.
   absl::Status PlaceGrid() {
     const GridOptions& grid = model_->grid;
@@ -232,29 +229,38 @@ class ParticleStep final : public BlockStep {
     }
     absl::Status status = grid_.Build(q0_, is_active_, grid.cell_size, grid.max_nodes);
     if (!status.ok()) return status;
-    if (!grid_.is_unchanged() || factor_ == nullptr) {
-      space_ = VelocitySpace::MakeUniform(grid_.num_nodes(), 3);
-      FillGridPattern();
-    }
+    if (!grid_.is_unchanged()) UsePattern();
     return absl::OkStatus();
   }
 
-  void FillGridPattern();
+  void UsePattern() {
+    space_ = VelocitySpace::MakeUniform(grid_.num_nodes(), 3);
+    const solvers::GridPattern& grid = grid_.pattern();
+    const std::size_t count = grid_.cells().size();
+    places_.resize(count * kCellBlocks);
+    for (std::size_t c = 0; c < count; ++c) {
+      grid.FindBlocks(static_cast<int>(c),
+                      std::span<int, kCellBlocks>(&places_[c * kCellBlocks], kCellBlocks));
+    }
+    A_.pattern = &grid.pattern();
+    A_.values.resize(9 * grid.pattern().rows.size());
+    factor_.SetPattern(A_.pattern, dissection_.FindOrder(grid.nodes(), grid.pattern()));
+  }
 
   // Visits the cells in order, each with the values `v` on its nodes.
   template <typename Visit>
   void ForEachCell(std::span<const double> v, const Visit& visit) const {
     NodeVectors nodes;
-    for (const Grid::Cell& cell : grid_.cells()) {
+    for (const ActiveGrid::Cell& cell : grid_.cells()) {
       Gather(cell, v, &nodes);
       visit(cell, nodes);
     }
   }
-  static void Gather(const Grid::Cell& cell, std::span<const double> v, NodeVectors* nodes) {
+  static void Gather(const ActiveGrid::Cell& cell, std::span<const double> v, NodeVectors* nodes) {
     for (int a = 0; a < kKernelNodes; ++a)
       for (int r = 0; r < 3; ++r) nodes->of[r][a] = v[3 * std::size_t(cell.nodes[a]) + r];
   }
-  Kernel KernelOf(int particle, const Grid::Cell& cell) const {
+  Kernel KernelOf(int particle, const ActiveGrid::Cell& cell) const {
     return {VectorAt(q0_, 3 * model_->node[particle]), cell.index, model_->grid.cell_size};
   }
   int ParticleAt(int point) const { return model_->particle_of_node[grid_.points()[point]]; }
@@ -262,7 +268,7 @@ class ParticleStep final : public BlockStep {
   // Visits the particles by cell: visit(particle, kernel, velocities on the nodes of its cell).
   template <typename Visit>
   void VisitParticles(std::span<const double> v, const Visit& visit) const {
-    ForEachCell(v, [&](const Grid::Cell& cell, const NodeVectors& nodes) {
+    ForEachCell(v, [&](const ActiveGrid::Cell& cell, const NodeVectors& nodes) {
       for (int i = cell.first; i < cell.first + cell.count; ++i) {
         const int p = ParticleAt(i);
         visit(p, KernelOf(p, cell), nodes);
@@ -298,7 +304,7 @@ class ParticleStep final : public BlockStep {
     momentum_.assign(3 * n, 0.0);
     v0_.assign(3 * n, 0.0);
     const double lumped = model_->lumped();
-    for (const Grid::Cell& cell : grid_.cells()) {
+    for (const ActiveGrid::Cell& cell : grid_.cells()) {
       double mass[kPaddedNodes] = {};
       NodeVectors momentum, whole;
       for (int i = cell.first; i < cell.first + cell.count; ++i) {
@@ -369,7 +375,7 @@ class ParticleStep final : public BlockStep {
     for (int row = 0; row < 9; ++row) {
       const GridIndex first{cell[0] + row / 3, cell[1] + row % 3, cell[2]};
       for (int k = 0; k < 3; ++k)
-        nodes[3 * row + k] = grid_.Find({first[0], first[1], first[2] + k});
+        nodes[3 * row + k] = grid_.pattern().Find({first[0], first[1], first[2] + k});
     }
     double heaviest = 0, sum = 0;
     for (const int i : nodes)
@@ -386,17 +392,17 @@ class ParticleStep final : public BlockStep {
   // Assembles A and m at v_linear_.
   absl::Status LineariseThere() {
     const double lumped = model_->lumped(), consistent = 1 - lumped, h = stage_.h;
-    std::ranges::fill(A_->values, 0.0);
+    std::ranges::fill(A_.values, 0.0);
     residual_.assign(v0_.size(), 0.0);
     elastic_.assign(v0_.size(), 0.0);
     gradients_.resize(model_->num_particles);
     Evaluation sum;
-    const std::span<const Grid::Cell> cells = grid_.cells();
+    const std::span<const ActiveGrid::Cell> cells = grid_.cells();
     matrices_.resize(std::min<std::size_t>(cells.size(), kCellsAtOnce));
     for (std::size_t first = 0; first < cells.size(); first += kCellsAtOnce) {
       const int count = static_cast<int>(std::min<std::size_t>(kCellsAtOnce, cells.size() - first));
       ParallelFor(count, kCellsPerTask, [&](int k) {
-        const Grid::Cell& cell = cells[first + k];
+        const ActiveGrid::Cell& cell = cells[first + k];
         CellTerms& terms = matrices_[k];
         terms.Clear();
         NodeVectors nodes;
@@ -421,12 +427,12 @@ class ParticleStep final : public BlockStep {
         sum.energy += matrices_[k].energy;
         sum.scale += matrices_[k].elastic;
         Scatter(cells[c], matrices_[k], residual_, elastic_);
-        matrices_[k].matrix.Scatter(PlacesOf(c), A_->values);
+        matrices_[k].matrix.Scatter(PlacesOf(c), A_.values);
       }
     }
-    const solvers::BlockPattern& pattern = *A_->pattern;
+    const solvers::BlockPattern& pattern = A_.pattern;
     for (int i = 0; i < pattern.num_nodes; ++i) {
-      double* block = &A_->values[9 * std::size_t(pattern.column_starts[i])];
+      double* block = &A_.values[9 * std::size_t(pattern.column_starts[i])];
       // a node at the very edge of a kernel has no mass and meets nothing
       const double m = mass_[i] > 0 ? lumped * mass_[i] : 1;
       for (int r = 0; r < 3; ++r) block[4 * r] += m;
@@ -434,7 +440,7 @@ class ParticleStep final : public BlockStep {
     at_linear_ = CompleteEvaluation(v_linear_, sum, residual_);
     double finite = 0;
     for (const double x : residual_) finite += 0 * x;
-    for (const double x : A_->values) finite += 0 * x;
+    for (const double x : A_.values) finite += 0 * x;
     if (finite == 0) return absl::OkStatus();
     return absl::InternalError(absl::StrCat("its forces are not finite; ", DescribeWorst()));
   }
@@ -462,8 +468,8 @@ class ParticleStep final : public BlockStep {
       }
     }
   }
-  static void Scatter(const Grid::Cell& cell, const CellTerms& terms, std::span<double> residual,
-                      std::span<double> elastic) {
+  static void Scatter(const ActiveGrid::Cell& cell, const CellTerms& terms,
+                      std::span<double> residual, std::span<double> elastic) {
     for (int a = 0; a < kKernelNodes; ++a) {
       for (int r = 0; r < 3; ++r) {
         const std::size_t i = 3 * std::size_t(cell.nodes[a]) + r;
@@ -498,12 +504,12 @@ class ParticleStep final : public BlockStep {
     trial_elastic_.assign(v.size(), 0.0);
     const double consistent = 1 - model_->lumped(), h = stage_.h;
     Evaluation sum;
-    const std::span<const Grid::Cell> cells = grid_.cells();
+    const std::span<const ActiveGrid::Cell> cells = grid_.cells();
     matrices_.resize(std::min<std::size_t>(cells.size(), kCellsAtOnce));
     for (std::size_t first = 0; first < cells.size(); first += kCellsAtOnce) {
       const int count = static_cast<int>(std::min<std::size_t>(kCellsAtOnce, cells.size() - first));
       ParallelFor(count, kCellsPerTask, [&](int k) {
-        const Grid::Cell& cell = cells[first + k];
+        const ActiveGrid::Cell& cell = cells[first + k];
         CellTerms& terms = matrices_[k];
         terms.momentum = terms.force = {};
         terms.energy = terms.elastic = 0;
@@ -537,8 +543,8 @@ class ParticleStep final : public BlockStep {
     if (participants.empty() && !is_linear_) return SolveFreeMotion();
     negated_.resize(residual_.size());
     for (std::size_t i = 0; i < residual_.size(); ++i) negated_[i] = -residual_[i];
-    const bool is_factored = is_whole ? factor_->Factor(*A_, participants, form, negated_)
-                                      : factor_->Eliminate(*A_, participants, form, negated_);
+    const bool is_factored = is_whole ? factor_.Factor(A_, participants, form, negated_)
+                                      : factor_.Eliminate(A_, participants, form, negated_);
     if (is_factored) return absl::OkStatus();
     return absl::InternalError(
         absl::StrCat("its tangent matrix is not positive definite; ", DescribeWorst()));
@@ -552,13 +558,13 @@ class ParticleStep final : public BlockStep {
       if (!is_solved && report_.iterations == kMaxFreeIterations) return NotConverged("after");
       negated_.resize(residual_.size());
       for (std::size_t i = 0; i < residual_.size(); ++i) negated_[i] = -residual_[i];
-      if (!factor_->Factor(*A_, {}, solvers::ComplementForm::kDense, negated_)) {
+      if (!factor_.Factor(A_, {}, solvers::ComplementForm::kDense, negated_)) {
         return absl::InternalError(
             absl::StrCat("its tangent matrix is not positive definite; ", DescribeWorst()));
       }
       if (is_solved) return absl::OkStatus();
       direction_.resize(residual_.size());
-      factor_->Complete({}, direction_);
+      factor_.Complete({}, direction_);
       const double slope = Dot(residual_, direction_);
       bool is_accepted = false;
       double length = 1;
@@ -588,8 +594,8 @@ class ParticleStep final : public BlockStep {
                               std::span<const double> elastic) const {
     diagonal_.resize(v.size());
     product_.resize(v.size());
-    A_->CopyDiagonal(diagonal_);
-    A_->Multiply(v, product_);
+    A_.CopyDiagonal(diagonal_);
+    A_.Multiply(v, product_);
     double error = 0, motion = 0, force = 0;
     for (std::size_t i = 0; i < v.size(); ++i) {
       error += residual[i] * residual[i] / diagonal_[i];
@@ -656,10 +662,10 @@ class ParticleStep final : public BlockStep {
   // the grid of the step
   std::vector<char> is_active_;  // of each node of the block
   ActiveGrid grid_;
-  solvers::BlockPattern pattern_;
+  solvers::GridDissection dissection_;
   std::vector<int> places_;  // of the blocks of each cell in the pattern
-  std::unique_ptr<solvers::BlockMatrix> A_;
-  std::unique_ptr<solvers::PartialCholesky> factor_;
+  solvers::BlockMatrix A_{&grid_.pattern().pattern()};
+  solvers::PartialCholesky factor_;
 
   std::vector<ParticleStart> starts_;
   std::vector<double> mass_;      // of each grid node
@@ -676,11 +682,6 @@ class ParticleStep final : public BlockStep {
   std::vector<double> trial_, trial_elastic_, scratch_, direction_, negated_;
   mutable std::vector<double> dv_p_, change_, diagonal_, product_;
 };
-
-void ParticleStep::FillGridPattern() {
-  const std::span<const ActiveGrid::Cell> cells = grid_.cells();
-  (void)cells;
-}
 
 }  // namespace
 
