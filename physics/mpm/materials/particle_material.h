@@ -40,9 +40,9 @@ struct ParticleStart {
 
 // Response of a particle to H = h ∇v, the displacement gradient of the step.
 struct ParticleResponse {
-  double energy = 0;                                     // Ψ(H) [J/m³], per volume at rest
-  Eigen::Matrix3d stress = Eigen::Matrix3d::Zero();      // ∂Ψ/∂H [Pa]
-  Eigen::Matrix<double, 9, 9> tangent;                   // ∂²Ψ/∂H², H column by column [Pa]
+  double energy = 0;                                 // Ψ(H) [J/m³], per volume at rest
+  Eigen::Matrix3d stress = Eigen::Matrix3d::Zero();  // ∂Ψ/∂H [Pa]
+  Eigen::Matrix<double, 9, 9> tangent;               // ∂²Ψ/∂H², H column by column [Pa]
 };
 
 // A material of particles: an energy density of the displacement gradient of a step, convex where
@@ -54,7 +54,7 @@ class ParticleMaterial {
   virtual std::string_view name() const = 0;  // as in scenes: VON_MISES
   virtual std::span<const ParticleParameter> parameters() const = 0;
   // Whether the energy is quadratic in H, so that a step is solved as one linear system.
-  virtual bool is_quadratic() const { return false; }
+  virtual bool is_quadratic(bool /*is_corrected*/) const { return false; }
   // Whether it keeps a volume ratio and no deformation gradient.
   virtual bool is_liquid() const { return false; }
 
