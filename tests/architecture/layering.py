@@ -16,7 +16,8 @@ PHYSICS = [f"physics/{room}" for room in
             "bodies", "mpm")]
 
 # Room → the other rooms that it may depend on. A folder inside a room belongs to that room.
-# stepping does not depend on rigid and fem: a method never checks the type of a block.
+# stepping does not depend on rigid, fem and mpm: a method never checks the type of a block. mpm uses the materials of fem,
+# of which it links no more.
 ROOMS = {
     "solvers/linalg": [],
     "solvers/problem": ["solvers/linalg"],
@@ -29,7 +30,7 @@ ROOMS = {
     "physics/dynamics": ["physics/spatial", "physics/geometry", *SOLVERS],
     "physics/rigid": ["physics/spatial", "physics/geometry", "physics/dynamics", *SOLVERS],
     "physics/fem": ["physics/spatial", "physics/geometry", "physics/dynamics", *SOLVERS],
-    "physics/mpm": PHYSICS[:3] + SOLVERS,
+    "physics/mpm": PHYSICS[:3] + ["physics/fem", *SOLVERS],
     "physics/bodies": PHYSICS[:3] + SOLVERS,
     "physics/contact": PHYSICS[:3] + SOLVERS,
     "physics/control": PHYSICS[:3],
