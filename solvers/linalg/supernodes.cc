@@ -91,11 +91,12 @@ void FindRuns(std::span<const int> places, std::span<int> run_end) {
   }
 }
 
-SupernodeLayout::SupernodeLayout(const BlockPattern& pattern, std::vector<int> order)
-    : order_(std::move(order)), node_(pattern.num_nodes), position_(pattern.num_nodes) {
-  rank_.resize(pattern.num_nodes);
+void SupernodeLayout::SetPattern(const BlockPattern& pattern, std::span<const int> order) {
+  order_.assign(order.begin(), order.end());
+  for (std::vector<int>* of_nodes : {&node_, &position_, &rank_})
+    of_nodes->resize(pattern.num_nodes);
   for (int k = 0; k < pattern.num_nodes; ++k) rank_[order_[k]] = k;
-  neighbour_starts_.assign(pattern.num_nodes + 1, 0);
+  neighbour_starts_.assign(pattern.num_nodes + 2, 0);
   const auto for_each_block = [&](const auto& visit) {
     for (int j = 0; j < pattern.num_nodes; ++j) {
       for (int b = pattern.column_starts[j]; b < pattern.column_starts[j + 1]; ++b) {
@@ -104,11 +105,12 @@ SupernodeLayout::SupernodeLayout(const BlockPattern& pattern, std::vector<int> o
       }
     }
   };
-  for_each_block([&](int i, int, int) { ++neighbour_starts_[i + 1]; });
-  for (int i = 0; i < pattern.num_nodes; ++i) neighbour_starts_[i + 1] += neighbour_starts_[i];
-  neighbours_.resize(neighbour_starts_.back());
-  std::vector<int> filled(neighbour_starts_.begin(), neighbour_starts_.end() - 1);
-  for_each_block([&](int i, int j, int b) { neighbours_[filled[i]++] = {j, b}; });
+  // listing a node's neighbours moves starts[i] to their end, which is the start of the next node's
+  int* starts = neighbour_starts_.data() + 1;
+  for_each_block([&](int i, int, int) { ++starts[i + 1]; });
+  for (int i = 0; i < pattern.num_nodes; ++i) starts[i + 1] += starts[i];
+  neighbours_.resize(starts[pattern.num_nodes]);
+  for_each_block([&](int i, int j, int b) { neighbours_[starts[i]++] = {j, b}; });
 }
 
 void SupernodeLayout::LayOut(std::span<const int> participants, const SupernodeLayout* below) {

@@ -50,8 +50,14 @@ class SupernodeLayout {
     std::size_t offset;
   };
 
-  // `order[k]` is the node eliminated k-th when there are no participants.
-  SupernodeLayout(const BlockPattern& pattern, std::vector<int> order);
+  SupernodeLayout() = default;
+  SupernodeLayout(const BlockPattern& pattern, std::span<const int> order) {
+    SetPattern(pattern, order);
+  }
+
+  // Starts over for a pattern. `order[k]` is the node eliminated k-th when there are no
+  // participants. Keeps its memory.
+  void SetPattern(const BlockPattern& pattern, std::span<const int> order);
 
   // Finds the supernodes and their order for these participants (ascending node numbers). Keeps its
   // memory. `below`: a layout whose participants are the nodes here and whose cliques are added to
