@@ -177,6 +177,7 @@ class SupernodeLayout {
   std::vector<int> first_child_, next_child_;
   std::vector<std::uint64_t> bits_;  // one row per active column
   std::vector<int> bit_row_, free_rows_;
+  std::vector<int> bit_end_;  // end of the words that a column uses
   // groups of columns by their last column
   std::vector<int> group_, group_size_, group_start_, postorder_, supernode_of_;
   std::vector<double> group_cost_;
