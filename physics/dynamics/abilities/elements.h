@@ -15,6 +15,9 @@ class ElementSet {
   virtual ~ElementSet() = default;
   virtual int num_elements() const = 0;
   virtual IndexRange elements_of(int /*part*/) const { return {0, num_elements()}; }
+  // Whether the elements of a part are points: particles, each of which is at the node that has its
+  // number among those of the part.
+  virtual bool are_points(int /*part*/) const { return false; }
   virtual std::span<const double> element_volumes() const = 0;  // at rest [m³]
   // [kg]; empty: each part has the same density everywhere.
   virtual std::span<const double> element_masses() const { return {}; }
