@@ -132,6 +132,12 @@ class BlockStep : public TangentFactor {
     std::copy(v.begin(), v.end(), state_v.begin());
   }
 
+  // Replaces the velocities of a state at the end of a step by those of the solution, where other
+  // velocities have advanced its positions (recovery of overlap, collisions in the step).
+  virtual void StoreVelocities(std::span<const double> v, MutableBlockState state) const {
+    CalcStateVelocities(v, state.v);
+  }
+
   // Positions, velocities and internals at the end of the stage with the solution v. `state` holds
   // the base on entry.
   virtual void Integrate(std::span<const double> v, MutableBlockState state) const = 0;

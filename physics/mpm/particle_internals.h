@@ -33,6 +33,10 @@ inline void WriteParticle(const ParticleState& state, int particle, std::span<do
   to[19] = state.plastic_strain;
 }
 
+inline void WriteAffine(const Eigen::Matrix3d& C, int particle, std::span<double> internals) {
+  std::copy_n(C.data(), 9, &internals[static_cast<std::size_t>(particle) * kParticleInternals]);
+}
+
 inline bool IsFrozen(std::span<const double> internals, int particle) {
   return internals[static_cast<std::size_t>(particle) * kParticleInternals + 20] != 0;
 }

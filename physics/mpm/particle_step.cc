@@ -58,7 +58,7 @@ class ParticleStep final : public BlockStep {
   absl::Status Pose(const Stage& stage, const BlockState& base,
                     const BlockInputs& inputs) override {
     stage_ = stage;
-    q0_ = base.q;
+    q0_.assign(base.q.begin(), base.q.end());
     state_v0_ = base.v;
     internals0_ = base.internals;
     report_ = {};
@@ -193,6 +193,14 @@ class ParticleStep final : public BlockStep {
     }
   }
 
+  // The affine field is a velocity, too.
+  void StoreVelocities(std::span<const double> v, MutableBlockState state) const override {
+    CalcStateVelocities(v, state.v);
+    VisitParticles(v, [&](int p, const Kernel& kernel, const NodeVectors& nodes) {
+      WriteAffine(InterpolateAffine(kernel, nodes, model_->grid.cell_size), p, *state.internals);
+    });
+  }
+
   void Integrate(std::span<const double> v, MutableBlockState state) const override {
     const double h = stage_.h, cell_size = model_->grid.cell_size;
     CalcStateVelocities(v, state.v);
@@ -218,7 +226,7 @@ class ParticleStep final : public BlockStep {
       const int node = model_->node[p];
       is_active_[node] = 1;
       if (grid.leaving == GridOptions::Leaving::kFreeze) continue;
-      const Vector3d x = VectorAt(q0_, 3 * node);
+      const Vector3d x = VectorAt(std::span<const double>(q0_), 3 * node);
       if (!((x.array() >= grid.lower.array()).all() && (x.array() <= grid.upper.array()).all())) {
         return absl::InternalError(absl::StrCat(
             "particle ", p - model_->particles[model_->body[p]].first, " of \"",
@@ -261,7 +269,8 @@ class ParticleStep final : public BlockStep {
       for (int r = 0; r < 3; ++r) nodes->of[r][a] = v[3 * std::size_t(cell.nodes[a]) + r];
   }
   Kernel KernelOf(int particle, const ActiveGrid::Cell& cell) const {
-    return {VectorAt(q0_, 3 * model_->node[particle]), cell.index, model_->grid.cell_size};
+    return {VectorAt(std::span<const double>(q0_), 3 * model_->node[particle]), cell.index,
+            model_->grid.cell_size};
   }
   int ParticleAt(int point) const { return model_->particle_of_node[grid_.points()[point]]; }
 
@@ -367,8 +376,8 @@ class ParticleStep final : public BlockStep {
   template <typename Visit>
   void ForEachShare(int node, const Visit& visit) const {
     const int particle = model_->particle_of_node[node];
-    if (particle >= 0 && IsFrozen(internals0_, particle)) return;
-    const Vector3d x = VectorAt(q0_, 3 * node);
+    if (particle >= 0 && !is_active_[node]) return;  // it has stopped for good
+    const Vector3d x = VectorAt(std::span<const double>(q0_), 3 * node);
     const GridIndex cell = FindCell(x, model_->grid.cell_size);
     const Kernel kernel(x, cell, model_->grid.cell_size);
     std::array<int, kKernelNodes> nodes;
@@ -656,7 +665,8 @@ class ParticleStep final : public BlockStep {
   std::shared_ptr<const ParticleModel> model_;
   const bool is_linear_;
   Stage stage_;
-  std::span<const double> q0_, state_v0_, internals0_;
+  std::vector<double> q0_;                         // a copy: the state may be advanced in place
+  std::span<const double> state_v0_, internals0_;  // valid while the step is posed
   FreeMotionReport report_;
 
   // the grid of the step

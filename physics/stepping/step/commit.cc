@@ -161,7 +161,7 @@ void Commit(std::span<const double> v, std::span<const double> v_position, const
                                   of_position = blocks->spaces.Part(b, v_position);
     step.Integrate(of_position, model.StateOf(state, b));
     if (!std::ranges::equal(of_block, of_position))
-      step.CalcStateVelocities(of_block, model.Velocities(state, b));
+      step.StoreVelocities(of_block, model.StateOf(state, b));
   });
   // times are multiples of the step, not sums of it
   const double h = blocks->stage.h;
