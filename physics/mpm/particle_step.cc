@@ -430,7 +430,7 @@ class ParticleStep final : public BlockStep {
         matrices_[k].matrix.Scatter(PlacesOf(c), A_.values);
       }
     }
-    const solvers::BlockPattern& pattern = A_.pattern;
+    const solvers::BlockPattern& pattern = *A_.pattern;
     for (int i = 0; i < pattern.num_nodes; ++i) {
       double* block = &A_.values[9 * std::size_t(pattern.column_starts[i])];
       // a node at the very edge of a kernel has no mass and meets nothing
