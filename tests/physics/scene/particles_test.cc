@@ -254,7 +254,7 @@ TEST(SceneParticles, FillsAreChecked) {
               HasSubstr("fill.torus.slices: applies to meshes only. Remove it"));
   EXPECT_THAT(said("sphere: {radius: 1}, scale: 2"),
               HasSubstr("fill.scale: applies to files only. Remove it"));
-  EXPECT_THAT(said("torus: {ring_radius: 0.5, tube_radius: 0.001}"),
+  EXPECT_THAT(said("torus: {ring_radius: 0.5, tube_radius: 1.0e-5}"),
               HasSubstr("particles.fill: holds no particle: it is too thin for particles every 50 "
                         "mm. Use a smaller grid.cell_size, or a larger `per_cell`"));
 }
@@ -289,7 +289,7 @@ TEST(SceneParticles, NoMoreThanMemoryIsMeantForAreMade) {
   const std::string two = Dough() + Dough("pose: {position: [2, 0, 0]}, ", "loaf");
   EXPECT_EQ(Messages(Scene(Dough()), options), "");
   EXPECT_EQ(Messages(Scene(two), options),
-            "s.yaml:5:64: bodies[1].particles.fill: brings the scene to 1796 particles and points "
+            "s.yaml:6:50: bodies[1].particles.fill: brings the scene to 1796 particles and points "
             "on their surfaces; expected at most 1500. Use a larger grid.cell_size, or fewer "
             "particles in a cell\n");
   EXPECT_THAT(Messages(Scene(Dough("per_cell: 64, ")), options),
@@ -329,7 +329,7 @@ TEST(SceneParticles, FastBodiesAreWarnedOf) {
             "in a step, more than grid.cell_size. Use a shorter time_step\n");
   // 0.3 m from its axis
   EXPECT_THAT(Messages(Scene(Dough("velocity: {angular: [0, 0, 50]}, "))),
-              HasSubstr("moves \"dough\" by up to 124 mm"));
+              HasSubstr("moves \"dough\" by up to 123.7 mm"));
 }
 
 TEST(SceneParticles, BodiesThatStickAreWarnedOf) {
@@ -337,10 +337,11 @@ TEST(SceneParticles, BodiesThatStickAreWarnedOf) {
     return Messages(Scene(Dough() + Dough("pose: {position: [" + x + ", 0, 0]}, ", "loaf")));
   };
   EXPECT_EQ(said("0.61"), "");
-  EXPECT_EQ(said("0.59"),
-            "s.yaml:5:3: warning: bodies[1].particles: \"loaf\" starts 190 mm from \"dough\", less "
-            "than two cells of the grid: they stick together. Move one of them, or use smaller "
-            "cells\n");
+  EXPECT_EQ(
+      said("0.59"),
+      "s.yaml:6:14: warning: bodies[1].particles: \"loaf\" starts 190 mm from \"dough\", less "
+      "than two cells of the grid: they stick together. Move one of them, or use smaller "
+      "cells\n");
   EXPECT_THAT(said("0.4"), HasSubstr("\"loaf\" starts 0 mm from \"dough\""));
 }
 
@@ -355,7 +356,7 @@ TEST(SceneParticles, OverlappingFillsAreRefused) {
                         "bodies of particles not to overlap, as both would have their mass there. "
                         "Move one of them\n"));
   // one within the other
-  EXPECT_THAT(said("0", "0.2, 0.2, 0.2"), HasSubstr("\"loaf\" starts 200 mm inside \"dough\""));
+  EXPECT_THAT(said("0", "0.2, 0.2, 0.2"), HasSubstr("\"loaf\" starts 100 mm inside \"dough\""));
   EXPECT_THAT(said("0", "0.8, 0.8, 0.8"), HasSubstr("\"loaf\" starts 200 mm inside \"dough\""));
 }
 
@@ -371,9 +372,10 @@ TEST(SceneParticles, CellsTooWideForAToolAreWarnedOf) {
 
 TEST(SceneParticles, BodiesThatStartInsideAToolAreNamed) {
   const std::string anvil =
-      "- name: anvil\n  rigid: {motion: FIXED, pose: {position: [0, 0, -0.6]}, shapes: [{box: "
+      "- name: anvil\n  rigid: {motion: FIXED, pose: {position: [0, 0, -0.55]}, shapes: [{box: "
       "{size: [1, 1, 1]}}]}\n";
-  EXPECT_THAT(Messages(Scene(Dough() + anvil)), HasSubstr("starts 100 mm inside"));
+  EXPECT_THAT(Messages(Scene(Dough() + anvil)),
+              HasSubstr("\"anvil\" starts 150 mm inside \"dough\"; they part at"));
 }
 
 class SceneParticleFiles : public ::testing::Test {
@@ -450,7 +452,7 @@ TEST(SceneParticles, ProbesMeasureReachMassAndState) {
       Scene(Dough("pose: {position: [1, 0, 0]}, velocity: {linear: [0, 3, 4]}, "),
             "probes:\n"
             "- {name: front, extent: {body: dough, direction: [2, 0, 0]}}\n"
-            "- {name: back, extent: {body: dough, direction: [-1, 0, 0], quantile: 0.25}}\n"
+            "- {name: back, extent: {body: dough, direction: [-1, 0, 0], quantile: 0.2}}\n"
             "- {name: half, mass_within: {body: dough, box: {size: [2, 2, 2]}}}\n"
             "- {name: all, mass_within: {body: dough, box: {size: [0.4, 9, 0.4], pose: {position: "
             "[1, 0, 0]}}}}\n"
