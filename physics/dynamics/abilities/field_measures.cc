@@ -44,6 +44,9 @@ void CalcMeasure(FieldMeasure measure, const Matrix3d& F, const Matrix3d& P,
     case FieldMeasure::kCauchyStress:
       WriteSymmetric(CauchyStress(F, P), values);
       return;
+    case FieldMeasure::kPressure:
+      values[0] = -CauchyStress(F, P).trace() / 3;
+      return;
     case FieldMeasure::kVolumeRatio:
       values[0] = F.determinant();
       return;
@@ -68,6 +71,8 @@ void CalcMeasure(FieldMeasure measure, const Matrix3d& F, const Matrix3d& P,
     }
     case FieldMeasure::kContactPressure:
     case FieldMeasure::kContactTraction:
+    case FieldMeasure::kPlasticStrain:
+    case FieldMeasure::kSpeed:
       PLIANT_DEMAND(false);  // not measures of deformation
   }
 }

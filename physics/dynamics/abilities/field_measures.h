@@ -20,11 +20,15 @@ enum class FieldMeasure {
   kContactPressure,      // normal force per area of the body's surface [Pa]
   kContactTraction,      // contact force per area, in W [Pa]
   kCauchyStress,         // in W [Pa]
+  kPlasticStrain,        // equivalent, accumulated
+  kPressure,             // −tr σ / 3 [Pa]
+  kSpeed,                // [m/s]
 };
 
 // Whether a measure needs the stress, which not every caller has computed.
 constexpr bool IsOfStress(FieldMeasure measure) {
-  return measure == FieldMeasure::kVonMisesStress || measure == FieldMeasure::kCauchyStress;
+  return measure == FieldMeasure::kVonMisesStress || measure == FieldMeasure::kCauchyStress ||
+         measure == FieldMeasure::kPressure;
 }
 
 // Whether a measure is defined on the body's surface, from the contact forces of a step. The others
@@ -47,6 +51,12 @@ constexpr int CountComponents(FieldMeasure measure) {
     default:
       return 1;
   }
+}
+
+// Whether CalcMeasure computes a measure: it follows from the deformation gradient and the stress.
+constexpr bool IsOfDeformation(FieldMeasure measure) {
+  return !IsOfContact(measure) && measure != FieldMeasure::kPlasticStrain &&
+         measure != FieldMeasure::kSpeed;
 }
 
 // One measure of a deformation gradient F; those of stress from the corresponding first
