@@ -12,6 +12,8 @@
 #include "benchmarks/suite.h"
 #include "physics/geometry/meshing/tetrahedral_meshes.h"
 #include "solvers/linalg/elimination_order.h"
+#include "solvers/linalg/grid/grid_dissection.h"
+#include "solvers/linalg/grid/grid_pattern.h"
 #include "solvers/linalg/lanes/lane_cholesky.h"
 #include "solvers/linalg/partial_cholesky.h"
 
@@ -21,18 +23,20 @@ namespace {
 using nlohmann::ordered_json;
 using physics::TetrahedralMesh;
 
-// Weighted graph Laplacian of a mesh with full off-diagonal blocks, which couple the axes. It is
-// positive definite.
+// Weighted graph Laplacian with full off-diagonal blocks, which couple the axes. It is positive
+// definite where `diagonal` exceeds 1.6 times the number of a node's neighbours.
 struct Matrix {
   explicit Matrix(const TetrahedralMesh& mesh)
-      : pattern(solvers::MakeBlockPattern(static_cast<int>(mesh.vertices.size()), mesh.tetrahedra)),
-        blocks(&pattern) {
+      : Matrix(solvers::MakeBlockPattern(static_cast<int>(mesh.vertices.size()), mesh.tetrahedra),
+               60) {}
+  Matrix(const solvers::BlockPattern& its_pattern, double diagonal)
+      : pattern(its_pattern), blocks(&pattern) {
     std::vector<Eigen::Triplet<double>> triplets;
     for (int j = 0; j < pattern.num_nodes; ++j) {
       for (int k = pattern.column_starts[j]; k < pattern.column_starts[j + 1]; ++k) {
         const int i = pattern.rows[k];
         for (int e = 0; e < 9; ++e) {
-          const double value = i == j ? (e % 4 == 0 ? 60 : 0) : (e % 4 == 0 ? -1 : 0.3);
+          const double value = i == j ? (e % 4 == 0 ? diagonal : 0) : (e % 4 == 0 ? -1 : 0.3);
           blocks.values[9 * std::size_t(k) + e] = value;
           // lower triangle only
           if (3 * i + e % 3 >= 3 * j + e / 3)
@@ -132,6 +136,60 @@ ordered_json RunFactor(const std::string& name, const TetrahedralMesh& mesh) {
           {"eigen_ms", 1e3 * t[2]},
           {"eigen_ratio", t[2] / t[0]},
           {"blas", std::filesystem::weakly_canonical("/usr/lib/x86_64-linux-gnu/libblas.so.3")}};
+}
+
+// Cells of a box of nodes.
+std::vector<solvers::GridPoint> MakeCells(const solvers::GridPoint& nodes) {
+  std::vector<solvers::GridPoint> cells;
+  for (int i = 0; i + 2 < nodes[0]; ++i)
+    for (int j = 0; j + 2 < nodes[1]; ++j)
+      for (int k = 0; k + 2 < nodes[2]; ++k) cells.push_back({i, j, k});
+  return cells;
+}
+
+// Everything that a step takes for a factor on a grid whose active nodes have changed.
+ordered_json RunGrid(const std::string& name, const solvers::GridPoint& nodes) {
+  const std::vector<solvers::GridPoint> cells = MakeCells(nodes);
+  solvers::GridPattern grid;
+  solvers::GridDissection dissection;
+  grid.Update(cells);
+  Matrix matrix(grid.pattern(), 240);
+  Cholmod cholmod(&matrix.sparse);
+  solvers::PartialCholesky ours;
+  std::vector<int> order;
+  // an even number of updates ends with all cells
+  std::size_t count = cells.size();
+  const std::vector<double> t =
+      TakeTurns({[&] {
+                   count = count == cells.size() ? count - 1 : cells.size();
+                   grid.Update(std::span(cells).first(count));
+                 },
+                 [&] {
+                   const std::span<const int> found =
+                       dissection.FindOrder(grid.nodes(), grid.pattern());
+                   order.assign(found.begin(), found.end());
+                 },
+                 [&] {
+                   ours.SetPattern(&matrix.pattern, order);
+                   ours.Analyze({}, solvers::ComplementForm::kDense);
+                 },
+                 [&] { ours.Factor(matrix.blocks, {}); }, [&] { cholmod.Factor(); }});
+  const double start = Now();
+  solvers::PartialCholesky general(&matrix.pattern);
+  const double general_time = Now() - start;
+  general.Analyze({}, solvers::ComplementForm::kDense);
+  return {{"case", "grid_" + name},
+          {"dofs", 3 * matrix.pattern.num_nodes},
+          {"pattern_ms", 1e3 * t[0]},
+          {"order_ms", 1e3 * t[1]},
+          {"symbolic_ms", 1e3 * t[2]},
+          {"ms", 1e3 * t[3]},
+          {"order_share", t[1] / t[3]},
+          {"gflops", 1e-9 * ours.flops() / t[3]},
+          {"cholmod_ms", 1e3 * t[4]},
+          {"cholmod_ratio", t[4] / t[3]},
+          {"general_order_ms", 1e3 * general_time},
+          {"general_operations_ratio", ours.flops() / general.flops()}};
 }
 
 // Factors many matrices of one pattern eight at a time in SIMD lanes, and one after another with
@@ -302,6 +360,12 @@ ordered_json RunLinalg(const std::string& only) {
   factor("ball_1683", *physics::MeshSphere(0.05, 0.01));
   factor("torus_28860", *physics::MeshTorus(0.4, 0.1, 0.0333, 260));
   factor("cube_27783", *physics::MeshBox({2, 2, 2}, 0.1));
+  const auto grid = [&](const std::string& name, const solvers::GridPoint& nodes) {
+    add("grid_" + name, [&] { return RunGrid(name, nodes); });
+  };
+  grid("375", {5, 5, 5});
+  grid("3000", {10, 10, 10});
+  grid("sheet_10800", {30, 30, 4});
   for (const double share : {0.01, 0.1, 0.5}) {
     add("schur", [&] {
       return RunSchur("cube_6591", *physics::MeshBox({1.2, 1.2, 1.2}, 0.1), share);

@@ -144,7 +144,7 @@ function(pliant_tests)
   # these tests count allocations by replacing operator new
   set(counter ${CMAKE_SOURCE_DIR}/tests/counted_allocations.cc)
   set_source_files_properties(${counter} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-  foreach(room physics_rigid physics_stepping physics_world solvers_linalg)
+  foreach(room physics_rigid physics_stepping physics_world solvers_linalg solvers_linalg_grid)
     target_sources(test_${room} PRIVATE ${counter})
   endforeach()
 endfunction()

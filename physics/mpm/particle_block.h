@@ -29,11 +29,11 @@ struct GridOptions {
 struct ParticleBody {
   std::string name;  // for faults
   const ParticleMaterial* material = nullptr;
-  std::vector<double> parameters;             // as the material names them
-  double density = 0;                         // [kg/m³], > 0
-  std::vector<Eigen::Vector3d> positions;     // of its particles, W [m]; at least one
-  std::vector<double> volumes;                // at rest, of each [m³]
-  std::vector<Eigen::Vector3d> surface;       // massless points on its surface, which collide, W [m]
+  std::vector<double> parameters;          // as the material names them
+  double density = 0;                      // [kg/m³], > 0
+  std::vector<Eigen::Vector3d> positions;  // of its particles, W [m]; at least one
+  std::vector<double> volumes;             // at rest, of each [m³]
+  std::vector<Eigen::Vector3d> surface;    // massless points on its surface, which collide, W [m]
   Eigen::Vector3d linear_velocity = Eigen::Vector3d::Zero();   // of the centre of mass [m/s]
   Eigen::Vector3d angular_velocity = Eigen::Vector3d::Zero();  // about it [rad/s]
 };

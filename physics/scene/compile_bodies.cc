@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "physics/scene/compiler.h"
-#include "physics/scene/field_checks.h"
+#include "physics/scene/text/field_checks.h"
 #include "physics/scene/text/scalar_text.h"
 #include "pliant/v1/scene.pb.h"
 
@@ -39,8 +39,12 @@ void SceneCompiler::CompileBodies() {
         drafts_[i].is_deformable = true;
         ReadPose(path + ".custom.pose", body.custom().pose(), &log_, &drafts_[i].body.X_WB);
         break;
+      case v1::Body::kParticles:
+        drafts_[i].is_deformable = true;
+        ReadPose(path + ".particles.pose", body.particles().pose(), &log_, &drafts_[i].body.X_WB);
+        break;
       case v1::Body::KIND_NOT_SET:
-        log_.Error(path, "has no kind; expected `rigid` or `deformable`");
+        log_.Error(path, "has no kind; expected `rigid`, `deformable` or `particles`");
         break;
     }
   }
@@ -58,10 +62,13 @@ void SceneCompiler::CompileBodies() {
       DraftDeformableBody(scene_.bodies(i).deformable(), path + ".deformable", &drafts_[i]);
     if (scene_.bodies(i).has_custom())
       DraftCustomBody(scene_.bodies(i).custom(), path + ".custom", &drafts_[i]);
+    if (scene_.bodies(i).has_particles())
+      DraftParticles(scene_.bodies(i).particles(), path + ".particles", &drafts_[i]);
   }
   BuildBlocks();
   BuildRobots();
   HoldVertices();
+  CheckParticles();
 }
 
 void SceneCompiler::CheckBodyNames() {
@@ -188,9 +195,13 @@ void SceneCompiler::AddInstances(int instance) {
 
 void SceneCompiler::BuildBlocks() {
   if (log_.failed()) return;
+  std::int64_t placed_particles = 0;
   for (const Placement& placement : placements_) {
-    placed_tetrahedra_ +=
-        static_cast<std::int64_t>(drafts_[placement.draft].body.mesh.tetrahedra.size());
+    const BodyDraft& draft = drafts_[placement.draft];
+    placed_tetrahedra_ += static_cast<std::int64_t>(draft.body.mesh.tetrahedra.size());
+    if (draft.particles.has_value())
+      placed_particles += static_cast<std::int64_t>(draft.particles->fill.positions.size() +
+                                                    draft.particles->fill.surface.size());
   }
   if (placed_tetrahedra_ > options_.limits.max_tetrahedra) {
     log_.Error(
@@ -199,10 +210,21 @@ void SceneCompiler::BuildBlocks() {
                      options_.limits.max_tetrahedra, ". Use fewer copies or a coarser mesh"));
     return;
   }
+  if (placed_particles > options_.limits.max_particles) {
+    log_.Error("instances",
+               absl::StrCat("would make ", placed_particles,
+                            " particles and points on their surfaces; expected at most ",
+                            options_.limits.max_particles, ". Use fewer copies or particles"));
+    return;
+  }
   for (std::size_t i = 0; i < placements_.size(); ++i) {
     const BodyDraft& draft = drafts_[placements_[i].draft];
     Body& body = model_->bodies[i];
     if (!draft.is_deformable && body.motion == Motion::kFixed) continue;
+    if (draft.particles.has_value()) {
+      PlaceParticles(static_cast<int>(i));
+      continue;
+    }
     body.block = static_cast<int>(model_->blocks.size());
     if (draft.is_deformable) {
       if (!GoesOn()) return;
@@ -230,6 +252,7 @@ void SceneCompiler::BuildBlocks() {
       model_->blocks.push_back(MakeFreeBodyBlock(rigid));
     }
   }
+  BuildParticleBlock();
 }
 
 std::string SceneCompiler::NoSuchBody(const std::string& name) const {
@@ -301,13 +324,15 @@ int SceneCompiler::ResolveDraftVertex(const BodyDraft& draft, int vertex, const 
     return -1;
   }
   // without a mesh, an error has been reported already
-  const int vertices = static_cast<int>(draft.fem.mesh.vertices.size());
+  const int vertices =
+      static_cast<int>(draft.particles.has_value() ? draft.particles->fill.positions.size()
+                                                   : draft.body.mesh.vertices.size());
   if (vertices == 0) return -1;
   const int given =
       draft.vertex_of_file.empty() ? vertices : static_cast<int>(draft.vertex_of_file.size());
   if (vertex < 0 || vertex >= given) {
-    log_.Error(path, absl::StrCat(vertex, " is not a vertex of ", name,
-                                  "; expected a number from 0 to ", given - 1));
+    log_.Error(path, absl::StrCat(vertex, " is not a ", draft.particles ? "particle" : "vertex",
+                                  " of ", name, "; expected a number from 0 to ", given - 1));
     return -1;
   }
   if (draft.vertex_of_file.empty()) return vertex;

@@ -11,8 +11,8 @@
 #include "physics/geometry/meshing/mesh_checks.h"
 #include "physics/geometry/meshing/tetrahedral_meshes.h"
 #include "physics/scene/compiler.h"
-#include "physics/scene/field_checks.h"
 #include "physics/scene/mesh_files/volume_mesh_files.h"
+#include "physics/scene/text/field_checks.h"
 #include "physics/scene/text/scalar_text.h"
 #include "pliant/v1/scene.pb.h"
 
@@ -104,16 +104,7 @@ std::optional<Primitive> ReadPrimitive(const v1::VolumeMesh& mesh, const std::st
     }
     case v1::VolumeMesh::kTorus: {
       const v1::Torus& t = mesh.torus();
-      bool ok = check("torus.ring_radius", t.has_ring_radius(), t.ring_radius(), "radius");
-      ok &= check("torus.tube_radius", t.has_tube_radius(), t.tube_radius(), "radius");
-      if (ok && !(t.tube_radius() < t.ring_radius())) {
-        log->Error(path + ".torus.tube_radius",
-                   absl::StrCat(NumberText(t.tube_radius()),
-                                " is not allowed; expected less than the ring_radius of ",
-                                NumberText(t.ring_radius()), " metres"));
-        ok = false;
-      }
-      if (!ok) return std::nullopt;
+      if (!CheckTorus(path + ".torus", t, log)) return std::nullopt;
       return Primitive{MeshTorusOf, 2 * t.tube_radius(),
                        19.8 * t.ring_radius() * t.tube_radius() * t.tube_radius()};
     }
@@ -274,11 +265,7 @@ namespace {
 
 // Value of a material parameter: the field of its name, or an entry of `parameters`.
 std::optional<double> FindParameter(const v1::Material& given, const std::string& name) {
-  const google::protobuf::FieldDescriptor* field = given.GetDescriptor()->FindFieldByName(name);
-  if (field != nullptr && field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_DOUBLE) {
-    if (!given.GetReflection()->HasField(given, field)) return std::nullopt;
-    return given.GetReflection()->GetDouble(given, field);
-  }
+  if (given.GetDescriptor()->FindFieldByName(name) != nullptr) return FindNumber(given, name);
   const auto entry = given.parameters().find(name);
   if (entry == given.parameters().end()) return std::nullopt;
   return entry->second;

@@ -9,7 +9,7 @@
 #include "google/protobuf/message.h"
 
 #include "physics/scene/compiler.h"
-#include "physics/scene/field_checks.h"
+#include "physics/scene/text/field_checks.h"
 #include "physics/scene/text/scalar_text.h"
 #include "physics/stepping/integrators/integrator.h"
 #include "pliant/v1/scene.pb.h"
@@ -290,6 +290,7 @@ void SceneCompiler::CompileWorld() {
   CompileMethod(scene_.method());
   CompileSubsteps();
   CompileContact();
+  CompileGrid();
 }
 
 void SceneCompiler::CompileSubsteps() {

@@ -12,7 +12,7 @@
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 
 #include "physics/contact/contact_detection.h"
-#include "physics/scene/field_checks.h"
+#include "physics/scene/text/field_checks.h"
 #include "physics/scene/text/scalar_text.h"
 #include "pliant/v1/scene.pb.h"
 #include "xxhash.h"

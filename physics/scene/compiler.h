@@ -15,6 +15,9 @@
 #include "physics/bodies/body_kind.h"
 #include "physics/dynamics/model.h"
 #include "physics/fem/fem_block.h"
+#include "physics/mpm/filling/fill.h"
+#include "physics/mpm/filling/solid.h"
+#include "physics/mpm/particle_block.h"
 #include "physics/rigid/joint_tree.h"
 #include "physics/rigid/rigid_body_block.h"
 #include "physics/scene/scene.h"
@@ -32,10 +35,16 @@ class CustomBody;
 class DeformableBody;
 class DifferentialIk;
 class DriveLimits;
+class ExtentProbe;
+class FieldProbe;
 class GamepadControl;
 class Gripper;
+class MassWithinProbe;
 class Material;
 class Method;
+class ParticleBody;
+class ParticleFill;
+class ParticleMaterial;
 class Pose;
 class Probe;
 class Region;
@@ -68,6 +77,14 @@ class SceneCompiler {
   std::shared_ptr<const Model> Compile();
 
  private:
+  // A body of particles before it is placed.
+  struct ParticleDraft {
+    ParticleBody body;                   // without positions
+    std::shared_ptr<const Solid> solid;  // null when it was refused
+    FillOptions options;
+    ParticleFill fill;
+  };
+
   // A body of the scene before it is placed; a template is placed several times.
   struct BodyDraft {
     Body body;
@@ -76,6 +93,7 @@ class SceneCompiler {
     FemParameters fem;
     const BodyKind* kind = nullptr;  // of a custom body, described by `custom`
     BodyDescription custom;
+    std::optional<ParticleDraft> particles;
     // deformable: vertex by its number in the mesh file; −1: dropped; empty: the same
     std::vector<int> vertex_of_file;
     // deformable: vertices attached to a body or link, given by its name
@@ -205,6 +223,23 @@ class SceneCompiler {
                                            const std::string& path,
                                            std::vector<int>* vertex_of_file);
 
+  // particles: compile_particles.cc
+  void CompileGrid();
+  void CheckParticleMethod();
+  void DraftParticles(const v1::ParticleBody& body, const std::string& path, BodyDraft* draft);
+  const ParticleMaterial* ReadParticleModel(const v1::ParticleMaterial& material,
+                                            const std::string& path);
+  bool ReadParticleMaterial(const v1::ParticleMaterial& material, const std::string& path,
+                            BodyDraft* draft);
+  bool ReadSpacing(const v1::ParticleBody& body, const std::string& path, ParticleDraft* draft);
+  std::shared_ptr<const Solid> ReadFill(const v1::ParticleFill& fill, const std::string& path);
+  std::shared_ptr<const Solid> ReadFillFile(const v1::ParticleFill& fill, const std::string& path);
+  void PlaceParticles(int placement);
+  void BuildParticleBlock();
+  void CheckParticles();
+  void CheckParticleMotion(int placement);
+  void CheckParticleNeighbors(const std::vector<int>& placements);
+
   // regions, activations and attachments: compile_body_parts.cc
   void ReadRegions(const v1::DeformableBody& body, const std::string& path, BodyDraft* draft);
   void ReadActivations(const v1::DeformableBody& body, const std::string& path, BodyDraft* draft);
@@ -223,7 +258,11 @@ class SceneCompiler {
                  int body, bool allowed, bool* has_point, Eigen::Vector3d* p_BP);
   void CompileProbes();
   bool ReadProbe(const v1::Probe& given, const std::string& path, Probe* probe);
+  bool ReadFieldProbe(const v1::FieldProbe& given, const std::string& path, Probe* probe);
+  bool ReadExtentProbe(const v1::ExtentProbe& given, const std::string& path, Probe* probe);
+  bool ReadMassWithinProbe(const v1::MassWithinProbe& given, const std::string& path, Probe* probe);
   bool CheckRigid(int body, const std::string& path);
+  bool CheckDeformable(int body, const std::string& path);
 
   // files: scene_files.cc Bytes of a mesh file named in the scene; nullopt when it must not, or
   // cannot, be read.
@@ -271,6 +310,11 @@ class SceneCompiler {
   double share_ = 0;             // last reported
   bool is_cancelled_ = false;
   std::int64_t placed_tetrahedra_ = 0;  // of the model's bodies
+  std::optional<GridOptions> grid_;     // when the scene has a valid one
+  std::int64_t particles_ = 0;          // with their surface points, of the scene's bodies
+  int particle_block_ = kWorldBlock;
+  int particle_nodes_ = 0;                     // of that block
+  std::vector<ParticleBody> particle_bodies_;  // of the model
 };
 
 }  // namespace pliant::physics

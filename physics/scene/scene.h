@@ -30,6 +30,7 @@ struct SceneLimits {
   std::int64_t max_text_bytes = 16 << 20;
   std::int64_t max_tetrahedra = 5'000'000;  // of all deformable bodies
   std::int64_t max_bodies = 100'000;
+  std::int64_t max_particles = 2'000'000;  // with the points on their surfaces, of all bodies
 };
 
 // Told how much of a scene is built, 0 to 1. Returns false to end that.

@@ -24,13 +24,13 @@ void SparseHessian::Analyze(const IslandView& island) {
   PlaceVelocities();
   FindSlots();
   FindPattern();
-  const bool is_known = factor_ && new_order_ == order_ && new_pattern_.rows == pattern_.rows &&
+  const bool is_known = new_order_ == order_ && new_pattern_.rows == pattern_.rows &&
                         new_pattern_.column_starts == pattern_.column_starts;
   if (!is_known) {
     std::swap(pattern_, new_pattern_);
     order_.swap(new_order_);
     matrix_.values.resize(9 * pattern_.rows.size());
-    factor_ = std::make_unique<PartialCholesky>(&pattern_, order_);
+    factor_.SetPattern(&pattern_, order_);
   }
   for (std::size_t c = 0; c + 1 < slot_starts_.size(); ++c) {
     std::size_t at = target_starts_[c];
@@ -198,13 +198,13 @@ void SparseHessian::Add(std::size_t constraint, const Matrix3d& G) {
 }
 
 bool SparseHessian::Factor() {
-  return factor_->Factor(matrix_, {});
+  return factor_.Factor(matrix_, {});
 }
 
 void SparseHessian::Solve(std::span<double> x) {
   x_.assign(3 * std::size_t(pattern_.num_nodes), 0.0);
   for (std::size_t i = 0; i < x.size(); ++i) x_[places_[i]] = x[i];
-  factor_->Solve(x_);
+  factor_.Solve(x_);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = x_[places_[i]];
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -62,7 +61,7 @@ class SparseHessian {
   std::vector<int> order_, new_order_;
   std::vector<int> of_A_;  // block of H for each of A, block by block
   BlockMatrix matrix_;
-  std::unique_ptr<PartialCholesky> factor_;
+  PartialCholesky factor_;
   std::vector<double> x_;
 };
 

@@ -38,7 +38,9 @@ void Branches::Find(std::span<const int> parents, std::span<const double> work, 
     if (parts_[p].num_below == 0) lowest_.push_back(p);
     for (const int b : below(parts_[p])) parts_[b].above = p;
   }
-  pending_ = std::vector<std::atomic<int>>(parts_.size());
+  // atomic numbers cannot be moved to larger memory
+  if (pending_.size() < parts_.size())
+    pending_ = std::vector<std::atomic<int>>(parts_.size() + parts_.size() / 4);
 }
 
 int Branches::Add(int begin, int end, std::span<const int> below) {
@@ -49,28 +51,33 @@ int Branches::Add(int begin, int end, std::span<const int> below) {
 }
 
 int Branches::Divide(int begin, int end) {
-  std::vector<int> below, roots;
+  // this call's own are at the ends of the stacks
+  const std::size_t first_found = found_.size(), first_root = roots_.size();
   // descend from the roots: while a single tree is heavy, remove its root and set the light trees
   // beside it aside
   int b = begin, e = end;
   while (CountWork(b, e) > grain_) {
-    roots.clear();
-    for (int root = e - 1; root >= b; root = first_[root] - 1) roots.push_back(root);
-    std::reverse(roots.begin(), roots.end());
+    roots_.resize(first_root);
+    for (int root = e - 1; root >= b; root = first_[root] - 1) roots_.push_back(root);
+    const auto own_roots = std::span(roots_).subspan(first_root);
+    std::reverse(own_roots.begin(), own_roots.end());
     const auto is_heavy = [this](int root) { return CountWork(first_[root], root + 1) > grain_; };
-    const auto heavy = std::count_if(roots.begin(), roots.end(), is_heavy);
+    const auto heavy = std::count_if(own_roots.begin(), own_roots.end(), is_heavy);
     // adjacent light trees form a part
     int light_begin = b, light_end = b, next = -1;
     const auto put_aside = [&] {
       if (CountWork(light_begin, light_end) >= kLeast * grain_)
-        below.push_back(Add(light_begin, light_end, {}));
+        found_.push_back(Add(light_begin, light_end, {}));
       light_begin = light_end;
     };
-    for (const int root : roots) {
+    const std::size_t end_of_roots = roots_.size();
+    for (std::size_t r = first_root; r < end_of_roots; ++r) {
+      const int root = roots_[r];
       if (is_heavy(root)) {
         put_aside();
         if (heavy > 1) {
-          below.push_back(Divide(first_[root], root + 1));
+          const int part = Divide(first_[root], root + 1);
+          found_.push_back(part);
         } else {
           next = root;
         }
@@ -86,11 +93,15 @@ int Branches::Divide(int begin, int end) {
     e = next;
   }
   // a light remainder forms a part too
-  if (!below.empty() && CountWork(b, e) <= grain_ && CountWork(b, e) >= kLeast * grain_)
-    below.push_back(Add(b, e, {}));
-  std::sort(below.begin(), below.end(),
-            [this](int x, int y) { return parts_[x].begin < parts_[y].begin; });
-  return Add(begin, end, below);
+  if (found_.size() > first_found && CountWork(b, e) <= grain_ &&
+      CountWork(b, e) >= kLeast * grain_)
+    found_.push_back(Add(b, e, {}));
+  const auto below = std::span(found_).subspan(first_found);
+  std::ranges::sort(below, {}, [this](int part) { return parts_[part].begin; });
+  const int part = Add(begin, end, below);
+  found_.resize(first_found);
+  roots_.resize(first_root);
+  return part;
 }
 
 // The thread that finishes the last part below another one continues with that one, so no thread

@@ -68,6 +68,7 @@ class Branches {
   mutable std::vector<std::atomic<int>> pending_;  // progress of a visit, by part
   std::vector<int> first_;                         // first node of each node's subtree
   std::vector<double> sums_;                       // of the work of the nodes before each
+  std::vector<int> found_, roots_;                 // stacks of Divide: parts below, roots of trees
   double grain_ = 0;
 };
 

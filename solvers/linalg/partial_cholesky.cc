@@ -23,6 +23,7 @@ struct PartialCholesky::Numeric {
   std::vector<double> schur;
   UpdateHome home;                      // root's child with its update in the complement's panels
   std::vector<UpdateMatrix> handed_up;  // update matrices of the root's children
+  std::vector<int> order;               // of the participants
   mutable std::vector<double> half_solved, solved, x_p;
   int failed = -1;
 };
@@ -55,18 +56,28 @@ void CopySymmetric(int n, const double* lower, double* full) {
 
 }  // namespace
 
+PartialCholesky::PartialCholesky()
+    : layout_(std::make_unique<SupernodeLayout>()), numeric_(std::make_unique<Numeric>()) {}
+
 PartialCholesky::PartialCholesky(const BlockPattern* pattern)
     : PartialCholesky(pattern, FindEliminationOrder(*pattern)) {}
 
-PartialCholesky::PartialCholesky(const BlockPattern* pattern, std::vector<int> order)
-    : pattern_(pattern),
-      layout_(std::make_unique<SupernodeLayout>(*pattern, std::move(order))),
-      numeric_(std::make_unique<Numeric>()) {}
+PartialCholesky::PartialCholesky(const BlockPattern* pattern, std::span<const int> order)
+    : PartialCholesky() {
+  SetPattern(pattern, order);
+}
 
 PartialCholesky::~PartialCholesky() = default;
 
+void PartialCholesky::SetPattern(const BlockPattern* pattern, std::span<const int> order) {
+  pattern_ = pattern;
+  layout_->SetPattern(*pattern, order);
+  numeric_->is_laid_out = false;
+}
+
 void PartialCholesky::Analyze(std::span<const int> participants, ComplementForm form) {
-  // the symbolic factorisation depends only on the participants: keep it while they stay the same
+  // the symbolic factorisation of a pattern depends only on the participants: keep it while they
+  // stay the same
   Numeric& f = *numeric_;
   SupernodeLayout& layout = *layout_;
   if (f.is_laid_out && f.form == form && std::ranges::equal(participants, layout.participants()))
@@ -85,8 +96,11 @@ void PartialCholesky::ChooseForm(ComplementForm form) {
     f.sparse.LayOut(*pattern_, *layout_);
     if (f.sparse.CalcFill() < kMaxFill) {
       const double n = 3 * static_cast<double>(layout_->participants().size());
-      f.of_sparse = std::make_unique<PartialCholesky>(&f.sparse.pattern(), f.sparse.order());
-      f.of_sparse->numeric_->below = layout_.get();
+      if (!f.of_sparse) {
+        f.of_sparse = std::make_unique<PartialCholesky>();
+        f.of_sparse->numeric_->below = layout_.get();
+      }
+      f.of_sparse->SetPattern(&f.sparse.pattern(), f.sparse.order());
       f.of_sparse->Analyze({}, ComplementForm::kDense);
       f.is_sparse = f.of_sparse->flops() < kMaxOperations * (n * n * n / 3);
     }
@@ -94,9 +108,9 @@ void PartialCholesky::ChooseForm(ComplementForm form) {
   if (!f.is_sparse) return layout_->Place({}, true);
   // order the update matrices' rows as in the complement's factor
   const SupernodeLayout& of_sparse = *f.of_sparse->layout_;
-  std::vector<int> order(of_sparse.num_nodes());
-  for (int k = 0; k < of_sparse.num_nodes(); ++k) order[k] = of_sparse.node(k);
-  layout_->Place(order, false);
+  f.order.resize(of_sparse.num_nodes());
+  for (int k = 0; k < of_sparse.num_nodes(); ++k) f.order[k] = of_sparse.node(k);
+  layout_->Place(f.order, false);
   f.sparse.Place(*layout_, of_sparse);
 }
 

@@ -20,15 +20,20 @@ enum class ComplementForm { kDense, kSparseWherePays };
 //
 //     A = [A_nn A_np; A_pn A_pp],   Â = A_pp − A_pn A_nn⁻¹ A_np = L_pp L_ppᵀ
 //
-// The fill-reducing order of a pattern is found once; the symbolic factorisation is reused until
-// the participants change. Reuse changes no result. The bits are the same for any number of
-// threads.
+// The symbolic factorisation is reused until the pattern or the participants change. Reuse, of
+// memory too, changes no result. The bits are the same for any number of threads.
 class PartialCholesky {
  public:
+  // Without a pattern: SetPattern comes first.
+  PartialCholesky();
+  // With FindEliminationOrder.
   explicit PartialCholesky(const BlockPattern* pattern);
-  // `order`: elimination order of the nodes that do not participate.
-  PartialCholesky(const BlockPattern* pattern, std::vector<int> order);
+  PartialCholesky(const BlockPattern* pattern, std::span<const int> order);
   ~PartialCholesky();
+
+  // Replaces the pattern, or takes note that it has changed in place. `order`: elimination order of
+  // the nodes that do not participate. Keeps its memory, but no factor.
+  void SetPattern(const BlockPattern* pattern, std::span<const int> order);
 
   // Factors A. `participants`: ascending node numbers. A load b of 3 · num_nodes numbers is reduced
   // at the same time, for less than Reduce takes. Returns false when A is not positive definite;
@@ -82,7 +87,7 @@ class PartialCholesky {
   int PlaceInRoot(int participant) const;
   void SolveComplement(std::span<double> x_p) const;
 
-  const BlockPattern* pattern_;
+  const BlockPattern* pattern_ = nullptr;
   std::unique_ptr<SupernodeLayout> layout_;
   std::unique_ptr<Numeric> numeric_;
 };

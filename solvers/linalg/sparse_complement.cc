@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <tuple>
 
 namespace pliant::solvers {
 namespace {
@@ -73,15 +74,15 @@ void SparseComplement::FindPattern(const BlockPattern& A, const SupernodeLayout&
 
 void SparseComplement::FindOrder(const SupernodeLayout& layout) {
   const int n = pattern_.num_nodes;
-  std::vector<char> is_last(n, 0);
+  is_last_.assign(n, 0);
   if (!layout.ends_before_participants()) {
     for (int c = 0; c < layout.num_cliques(); ++c)
-      for (const int i : layout.clique(c)) is_last[i] = 1;
+      for (const int i : layout.clique(c)) is_last_[i] = 1;
   }
   order_.resize(n);
   for (int i = 0; i < n; ++i) order_[i] = i;
   std::sort(order_.begin(), order_.end(), [&](int i, int j) {
-    if (is_last[i] != is_last[j]) return is_last[i] < is_last[j];
+    if (is_last_[i] != is_last_[j]) return is_last_[i] < is_last_[j];
     return layout.rank(layout.participants()[i]) < layout.rank(layout.participants()[j]);
   });
 }
@@ -172,7 +173,10 @@ void SparseComplement::PlaceCliques(const SupernodeLayout& layout) {
       AddPiece(strip, c, begin, end);
     }
   }
-  std::ranges::stable_sort(pieces_, {}, &Piece::strip);
+  // within a strip as they are; a stable sort would allocate
+  std::ranges::sort(pieces_, {}, [](const Piece& piece) {
+    return std::tuple(piece.strip, piece.clique, piece.begin);
+  });
   std::size_t piece = 0;
   for (int k = 0; k <= num_strips(); ++k) {
     while (piece < pieces_.size() && pieces_[piece].strip < k) ++piece;

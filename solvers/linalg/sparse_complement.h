@@ -78,8 +78,9 @@ class SparseComplement {
   BlockPattern pattern_;
   BlockMatrix matrix_;
   std::vector<int> order_;
-  std::vector<int> source_;  // of each block in A, −1: none
-  std::vector<int> index_;   // of a node of A among the participants, −1: none
+  std::vector<char> is_last_;  // of its nodes, in order_
+  std::vector<int> source_;    // of each block in A, −1: none
+  std::vector<int> index_;     // of a node of A among the participants, −1: none
   std::vector<std::uint64_t> bits_, clique_;
 
   const SupernodeLayout* factor_ = nullptr;

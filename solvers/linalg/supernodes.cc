@@ -91,11 +91,12 @@ void FindRuns(std::span<const int> places, std::span<int> run_end) {
   }
 }
 
-SupernodeLayout::SupernodeLayout(const BlockPattern& pattern, std::vector<int> order)
-    : order_(std::move(order)), node_(pattern.num_nodes), position_(pattern.num_nodes) {
-  rank_.resize(pattern.num_nodes);
+void SupernodeLayout::SetPattern(const BlockPattern& pattern, std::span<const int> order) {
+  order_.assign(order.begin(), order.end());
+  for (std::vector<int>* of_nodes : {&node_, &position_, &rank_})
+    of_nodes->resize(pattern.num_nodes);
   for (int k = 0; k < pattern.num_nodes; ++k) rank_[order_[k]] = k;
-  neighbour_starts_.assign(pattern.num_nodes + 1, 0);
+  neighbour_starts_.assign(pattern.num_nodes + 2, 0);
   const auto for_each_block = [&](const auto& visit) {
     for (int j = 0; j < pattern.num_nodes; ++j) {
       for (int b = pattern.column_starts[j]; b < pattern.column_starts[j + 1]; ++b) {
@@ -104,11 +105,12 @@ SupernodeLayout::SupernodeLayout(const BlockPattern& pattern, std::vector<int> o
       }
     }
   };
-  for_each_block([&](int i, int, int) { ++neighbour_starts_[i + 1]; });
-  for (int i = 0; i < pattern.num_nodes; ++i) neighbour_starts_[i + 1] += neighbour_starts_[i];
-  neighbours_.resize(neighbour_starts_.back());
-  std::vector<int> filled(neighbour_starts_.begin(), neighbour_starts_.end() - 1);
-  for_each_block([&](int i, int j, int b) { neighbours_[filled[i]++] = {j, b}; });
+  // listing a node's neighbours moves starts[i] to their end, which is the start of the next node's
+  int* starts = neighbour_starts_.data() + 1;
+  for_each_block([&](int i, int, int) { ++starts[i + 1]; });
+  for (int i = 0; i < pattern.num_nodes; ++i) starts[i + 1] += starts[i];
+  neighbours_.resize(starts[pattern.num_nodes]);
+  for_each_block([&](int i, int j, int b) { neighbours_[starts[i]++] = {j, b}; });
 }
 
 void SupernodeLayout::LayOut(std::span<const int> participants, const SupernodeLayout* below) {
@@ -162,6 +164,7 @@ void SupernodeLayout::FindStructures() {
   first_child_.assign(n + 1, -1);
   next_child_.resize(n);
   bit_row_.resize(n);
+  bit_end_.resize(n);
   bits_.clear();
   free_rows_.clear();
   for (int j = 0; j < n; ++j) {
@@ -173,19 +176,28 @@ void SupernodeLayout::FindStructures() {
     std::uint64_t* bits = &bits_[std::size_t(free_rows_.back()) * words];
     bit_row_[j] = free_rows_.back();
     free_rows_.pop_back();
-    std::fill(bits + first_word, bits + words, 0);
     const int node = column_node_[j];
-    for (int k = neighbour_starts_[node]; k < neighbour_starts_[node + 1]; ++k) {
-      const int i = column_of_[neighbours_[k].node];
+    const auto neighbours = std::span(neighbours_)
+                                .subspan(neighbour_starts_[node],
+                                         neighbour_starts_[node + 1] - neighbour_starts_[node]);
+    // separate parts of the graph do not reach far
+    int& end_word = bit_end_[j] = first_word + 1;
+    for (const Neighbour& neighbour : neighbours)
+      end_word = std::max(end_word, column_of_[neighbour.node] / 64 + 1);
+    for (int child = first_child_[j]; child >= 0; child = next_child_[child])
+      end_word = std::max(end_word, bit_end_[child]);
+    std::fill(bits + first_word, bits + end_word, 0);
+    for (const Neighbour& neighbour : neighbours) {
+      const int i = column_of_[neighbour.node];
       if (i > j) Mark(bits, i);
     }
     for (int child = first_child_[j]; child >= 0; child = next_child_[child]) {
       const std::uint64_t* theirs = &bits_[std::size_t(bit_row_[child]) * words];
-      for (int w = first_word; w < words; ++w) bits[w] |= theirs[w];
+      for (int w = first_word; w < bit_end_[child]; ++w) bits[w] |= theirs[w];
       free_rows_.push_back(bit_row_[child]);
     }
     bits[first_word] &= ~((std::uint64_t{2} << (j % 64)) - 1);
-    VisitBits(bits, first_word, words, [&](int i) { structure_.push_back(i); });
+    VisitBits(bits, first_word, end_word, [&](int i) { structure_.push_back(i); });
     const int start = structure_starts_.back();
     structure_starts_.push_back(static_cast<int>(structure_.size()));
     const bool has_parent = start < structure_starts_.back() && structure_[start] < n;
@@ -349,9 +361,14 @@ void SupernodeLayout::PlaceSupernodes() {
     node.columns = group_size_[g];
     node.first = FirstOf(g);
     node.first_row = static_cast<int>(rows_.size());
-    for (const int row : structure(g)) Mark(bits_.data(), position_[column_node_[row]]);
-    VisitBits(bits_.data(), node.first / 64, words, [&](int at) { rows_.push_back(at); });
-    std::fill(bits_.begin() + node.first / 64, bits_.end(), 0);
+    int last = node.first;
+    for (const int row : structure(g)) {
+      const int at = position_[column_node_[row]];
+      Mark(bits_.data(), at);
+      last = std::max(last, at);
+    }
+    VisitBits(bits_.data(), node.first / 64, last / 64 + 1, [&](int at) { rows_.push_back(at); });
+    std::fill(bits_.begin() + node.first / 64, bits_.begin() + last / 64 + 1, 0);
     node.num_rows = static_cast<int>(rows_.size()) - node.first_row;
     node.panel = panel_numbers_;
     panel_numbers_ += std::size_t(node.height()) * node.width();

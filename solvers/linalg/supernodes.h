@@ -50,8 +50,14 @@ class SupernodeLayout {
     std::size_t offset;
   };
 
-  // `order[k]` is the node eliminated k-th when there are no participants.
-  SupernodeLayout(const BlockPattern& pattern, std::vector<int> order);
+  SupernodeLayout() = default;
+  SupernodeLayout(const BlockPattern& pattern, std::span<const int> order) {
+    SetPattern(pattern, order);
+  }
+
+  // Starts over for a pattern. `order[k]` is the node eliminated k-th when there are no
+  // participants. Keeps its memory.
+  void SetPattern(const BlockPattern& pattern, std::span<const int> order);
 
   // Finds the supernodes and their order for these participants (ascending node numbers). Keeps its
   // memory. `below`: a layout whose participants are the nodes here and whose cliques are added to
@@ -171,6 +177,7 @@ class SupernodeLayout {
   std::vector<int> first_child_, next_child_;
   std::vector<std::uint64_t> bits_;  // one row per active column
   std::vector<int> bit_row_, free_rows_;
+  std::vector<int> bit_end_;  // end of the words that a column uses
   // groups of columns by their last column
   std::vector<int> group_, group_size_, group_start_, postorder_, supernode_of_;
   std::vector<double> group_cost_;

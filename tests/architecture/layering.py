@@ -13,10 +13,11 @@ SOLVERS = ["solvers/linalg", "solvers/problem", "solvers/convex", "solvers/delas
            "solvers/nonsmooth"]
 PHYSICS = [f"physics/{room}" for room in
            ("spatial", "geometry", "dynamics", "rigid", "fem", "contact", "control", "stepping", "world", "scene",
-            "bodies")]
+            "bodies", "mpm")]
 
 # Room → the other rooms that it may depend on. A folder inside a room belongs to that room.
-# stepping does not depend on rigid and fem: a method never checks the type of a block.
+# stepping does not depend on rigid, fem and mpm: a method never checks the type of a block. mpm uses the materials of fem,
+# of which it links no more.
 ROOMS = {
     "solvers/linalg": [],
     "solvers/problem": ["solvers/linalg"],
@@ -29,12 +30,13 @@ ROOMS = {
     "physics/dynamics": ["physics/spatial", "physics/geometry", *SOLVERS],
     "physics/rigid": ["physics/spatial", "physics/geometry", "physics/dynamics", *SOLVERS],
     "physics/fem": ["physics/spatial", "physics/geometry", "physics/dynamics", *SOLVERS],
+    "physics/mpm": PHYSICS[:3] + ["physics/fem", *SOLVERS],
     "physics/bodies": PHYSICS[:3] + SOLVERS,
     "physics/contact": PHYSICS[:3] + SOLVERS,
     "physics/control": PHYSICS[:3],
     "physics/stepping": PHYSICS[:3] + ["physics/contact", "physics/control", *SOLVERS],
     "physics/world": PHYSICS[:8] + SOLVERS,
-    "physics/scene": PHYSICS[:9] + ["physics/bodies", "proto", "solvers/convex"],
+    "physics/scene": PHYSICS[:9] + ["physics/bodies", "physics/mpm", "proto", "solvers/convex"],
     "server/host": [*PHYSICS, "proto"],
     "server/signals": [],
     "server/files": [],

@@ -369,7 +369,8 @@ describe('the mobile robot with a gamepad', () => {
     await high.evaluate((pressed) => setPad([0, 0.3, 0, 0], pressed), kHoldButton);
     await bring(high, 'the second one takes over', () => high.click('#takeover'), () => pliant.lease.state === 'held');
     await until(low, 'the first one hears of that', () => pliant.lease.state === 'lost');
-    assert.equal(await low.evaluate(() => pliant.drivers.length), 1);
+    // who drives comes with the next frame
+    await until(low, 'the first one sees one driver', () => pliant.drivers.length === 1);
     await low.evaluate(() => pullOutPad());
     await bring(low, 'it is not given back', () => low.click('#takeover'), () => pliant.lease.text.includes('with priority 20'));
     for (const page of [low, high]) {

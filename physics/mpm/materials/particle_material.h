@@ -1,6 +1,6 @@
 #pragma once
 
-#include <array>
+#include <limits>
 #include <span>
 #include <string_view>
 
@@ -13,7 +13,10 @@ struct ParticleParameter {
   std::string_view name;
   std::string_view expected;  // "a positive modulus in pascals"
   double smallest, largest;   // inclusive
-  double fallback;            // where a scene gives none; NaN: it must give one
+  double example;             // a sensible value, used by the checks that every material undergoes
+  // Where a scene gives none; NaN: it must give one.
+  double fallback = std::numeric_limits<double>::quiet_NaN();
+  bool is_integer = false;  // no fractions
 };
 
 inline constexpr int kMaxParticleParameters = 6;
@@ -34,33 +37,41 @@ struct ParticleStart {
   // Whether the corrections to zong2024 apply (docs/methods.md, "Material points").
   bool is_corrected = true;
   Eigen::Matrix3d R = Eigen::Matrix3d::Identity();  // lagged rotation, polar(F)
-  Eigen::Matrix3d E = Eigen::Matrix3d::Zero();      // correction of the strain for rotation
+  // Strain at H = 0: sym(Rᵀ F) − I, and the correction for rotation.
+  Eigen::Matrix3d strain = Eigen::Matrix3d::Zero();
   double J_offset = 0;  // second-order change of the volume ratio, relative to J
 };
 
 // Response of a particle to H = h ∇v, the displacement gradient of the step.
 struct ParticleResponse {
-  double energy = 0;                                     // Ψ(H) [J/m³], per volume at rest
-  Eigen::Matrix3d stress = Eigen::Matrix3d::Zero();      // ∂Ψ/∂H [Pa]
-  Eigen::Matrix<double, 9, 9> tangent;                   // ∂²Ψ/∂H², H column by column [Pa]
+  double energy = 0;                                 // Ψ(H) [J/m³], per volume at rest
+  Eigen::Matrix3d stress = Eigen::Matrix3d::Zero();  // ∂Ψ/∂H [Pa]
+  Eigen::Matrix<double, 9, 9> tangent;               // ∂²Ψ/∂H², H column by column [Pa]
+  bool is_projected = false;                         // the tangent lost negative eigenvalues
 };
 
-// A material of particles: an energy density of the displacement gradient of a step, convex where
-// `is_convex`, and a law by which the state advances. One file each; registered in
-// particle_material.cc.
+// A material of particles: an energy density of the displacement gradient of a step, and a law by
+// which the state advances. docs/extending.md describes how to add one. It may use no function of
+// the C library except the square root: their last bits differ between machines.
 class ParticleMaterial {
  public:
   virtual ~ParticleMaterial() = default;
   virtual std::string_view name() const = 0;  // as in scenes: VON_MISES
   virtual std::span<const ParticleParameter> parameters() const = 0;
-  // Whether the energy is quadratic in H, so that a step is solved as one linear system.
-  virtual bool is_quadratic() const { return false; }
+  // Whether the energy is convex in H, so that a step has one solution; else the tangent is
+  // projected onto the positive semi-definite matrices.
+  virtual bool is_convex() const { return true; }
+  // Whether the energy is quadratic in H, so that a step is solved as one linear system. Without
+  // the corrections, plasticity acts only after the step.
+  virtual bool is_quadratic(bool /*is_corrected*/) const { return false; }
   // Whether it keeps a volume ratio and no deformation gradient.
   virtual bool is_liquid() const { return false; }
 
-  // Fills R, E and J_offset from the rest.
+  // `p`: the parameters, in the order of parameters(). Derives R, strain and J_offset from the
+  // rest, as far as the material uses them.
   virtual void Start(const double* p, ParticleStart* start) const = 0;
-  // The tangent is without negative eigenvalues; it is computed only where `with_tangent`.
+  // The response is finite for any H, however much it inverts. The tangent is without negative
+  // eigenvalues; it is computed only where `with_tangent`.
   virtual void Respond(const double* p, const ParticleStart& start, const Eigen::Matrix3d& H,
                        bool with_tangent, ParticleResponse* response) const = 0;
   // State at the end of the step, of which `C` is set by the caller.
@@ -73,6 +84,7 @@ class ParticleMaterial {
   virtual double CalcSoundSpeed(const double* p, double density) const = 0;
 };
 
+// All particle materials, in the order in which they were added.
 std::span<const ParticleMaterial* const> AllParticleMaterials();
 // Null when there is none of that name.
 const ParticleMaterial* FindParticleMaterial(std::string_view name);

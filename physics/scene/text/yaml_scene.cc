@@ -26,8 +26,7 @@ constexpr int kMaxVisits = 1'000'000;
 
 // Fields that are documented but not in this version's schema.
 bool IsReserved(std::string_view message, std::string_view field) {
-  return (message == "Body" && (field == "shell" || field == "particles")) ||
-         (message == "Scene" && field == "cameras") ||
+  return (message == "Body" && field == "shell") || (message == "Scene" && field == "cameras") ||
          (message == "Constraint" && field == "volume");
 }
 
@@ -160,6 +159,9 @@ std::string UnitPhrase(const FieldDescriptor* field) {
       {"times", "seconds"},
       {"youngs_modulus", "pascals"},
       {"bulk_modulus", "pascals"},
+      {"yield_stress", "pascals"},
+      {"viscosity", "pascal seconds"},
+      {"cell_size", "metres"},
       {"rate", "hertz"},
       {"c1", "pascals"},
       {"c2", "pascals"},

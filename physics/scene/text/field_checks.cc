@@ -1,4 +1,4 @@
-#include "physics/scene/field_checks.h"
+#include "physics/scene/text/field_checks.h"
 
 #include <cmath>
 #include <vector>
@@ -60,6 +60,19 @@ bool CheckLength(const std::string& path, bool given, double value, const std::s
                  SceneLog* log) {
   if (!given) return Missing(path, absl::StrCat("a positive ", noun, " in metres"), log);
   return CheckPositive(path, value, noun + " in metres", log, kMaxLength, kMinLength);
+}
+
+bool CheckTorus(const std::string& path, const v1::Torus& torus, SceneLog* log) {
+  bool ok = CheckLength(path + ".ring_radius", torus.has_ring_radius(), torus.ring_radius(),
+                        "radius", log);
+  ok &= CheckLength(path + ".tube_radius", torus.has_tube_radius(), torus.tube_radius(), "radius",
+                    log);
+  if (!ok || torus.tube_radius() < torus.ring_radius()) return ok;
+  log->Error(path + ".tube_radius",
+             absl::StrCat(NumberText(torus.tube_radius()),
+                          " is not allowed; expected less than the ring_radius of ",
+                          NumberText(torus.ring_radius()), " metres"));
+  return false;
 }
 
 bool Missing(const std::string& path, const std::string& expected, SceneLog* log) {
@@ -155,6 +168,14 @@ bool CheckName(const std::string& path, const std::string& name, SceneLog* log) 
     }
   }
   return true;
+}
+
+std::optional<double> FindNumber(const Message& message, const std::string& name) {
+  const FieldDescriptor* field = message.GetDescriptor()->FindFieldByName(name);
+  if (field == nullptr || field->cpp_type() != FieldDescriptor::CPPTYPE_DOUBLE ||
+      field->is_repeated() || !message.GetReflection()->HasField(message, field))
+    return std::nullopt;
+  return message.GetReflection()->GetDouble(message, field);
 }
 
 void CheckEveryField(const Message& message, const std::string& path, SceneLog* log) {

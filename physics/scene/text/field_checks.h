@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include <Eigen/Core>
@@ -15,7 +16,8 @@ class RepeatedField;
 
 namespace pliant::v1 {
 class Pose;
-}
+class Torus;
+}  // namespace pliant::v1
 
 namespace pliant::physics {
 
@@ -41,6 +43,9 @@ bool CheckNotNegative(const std::string& path, double value, const std::string& 
 bool CheckLength(const std::string& path, bool given, double value, const std::string& noun,
                  SceneLog* log);
 
+// Radii of a torus whose tube does not reach its axis.
+bool CheckTorus(const std::string& path, const v1::Torus& torus, SceneLog* log);
+
 bool Missing(const std::string& path, const std::string& expected, SceneLog* log);
 
 // Three numbers, at most `largest` in magnitude; an empty list leaves `vector` unchanged.
@@ -57,6 +62,10 @@ bool ReadQuaternion(const std::string& path, const double* wxyz, SceneLog* log,
 // A name of a body, group, region or probe: 1 to 128 characters, none of them '/' or a control
 // character.
 bool CheckName(const std::string& path, const std::string& name, SceneLog* log);
+
+// Value of an optional field that is a number, by its name; nothing when it is not given, or when
+// there is no such field.
+std::optional<double> FindNumber(const google::protobuf::Message& message, const std::string& name);
 
 // Reports numbers that are not finite, and enum values and fields unknown to this version, in the
 // whole message.

@@ -1,0 +1,184 @@
+#include "physics/mpm/filling/fill.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+
+#include "physics/mpm/filling/sample_elimination.h"
+#include "physics/mpm/filling/surface_points.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Vector3d;
+
+// Candidates for each particle of a Poisson disk sample.
+constexpr int kCandidates = 4;
+// Maximum number of random points in each cell that are tried for these.
+constexpr int kMaxThrows = 64;
+// Relative to the spacing, the distance within which particles crowd each other: twice the largest
+// radius of balls that fill space, 2 ∛(1 / (4 √2)).
+constexpr double kReach = 1.1225;
+
+// Cells of a lattice that divide the bounds of a solid.
+struct Lattice {
+  Lattice(const Solid& solid, double spacing)
+      : center(0.5 * (solid.bounds().lower + solid.bounds().upper)) {
+    const Vector3d size = solid.bounds().upper - solid.bounds().lower;
+    for (int i = 0; i < 3; ++i) {
+      count[i] = CountAlong(size[i], spacing);
+      step[i] = size[i] / count[i];
+    }
+  }
+
+  // Position of a point given in numbers of cells.
+  Vector3d At(const Vector3d& cells) const {
+    Vector3d p;
+    // symmetric about the centre, to the last bit
+    for (int i = 0; i < 3; ++i) p[i] = center[i] + step[i] * (cells[i] - 0.5 * count[i]);
+    return p;
+  }
+
+  Vector3d center, step;
+  std::array<int, 3> count;
+};
+
+// Visits the cells that a solid may reach into, by halving blocks of cells.
+class CellSearch {
+ public:
+  // Distances of at least `depth` inside need not be exact.
+  CellSearch(const Solid& solid, const Lattice& lattice, double depth,
+             const IsCancelled& is_cancelled)
+      : solid_(solid), lattice_(lattice), depth_(depth), is_cancelled_(is_cancelled) {}
+
+  // Calls visit(cell, distance) with the signed distance of the centre of the cell. False: it was
+  // cancelled.
+  template <typename Visit>
+  bool Run(const Visit& visit) const {
+    return Search({{0, 0, 0}, lattice_.count}, false, visit);
+  }
+
+ private:
+  struct Block {
+    std::array<int, 3> begin, end;
+  };
+
+  template <typename Visit>
+  bool Search(const Block& block, bool is_deep, const Visit& visit) const {
+    const Vector3d begin(block.begin[0], block.begin[1], block.begin[2]),
+        end(block.end[0], block.end[1], block.end[2]);
+    const Vector3d size = (end - begin).cwiseProduct(lattice_.step);
+    const bool is_cell = (end - begin).maxCoeff() <= 1;
+    double distance = -depth_;
+    if (!is_deep) {
+      if (!is_cell && is_cancelled_ && is_cancelled_()) return false;
+      distance = solid_.CalcDistance(lattice_.At(0.5 * (begin + end)));
+      const double radius = 0.5 * std::sqrt(size.squaredNorm());
+      if (distance > 1.001 * radius) return true;
+      is_deep = distance < -depth_ - 1.001 * radius;
+    }
+    if (is_cell) {
+      visit(block.begin, distance);
+      return true;
+    }
+    int axis = 0;
+    for (int i = 1; i < 3; ++i) {
+      const bool is_longer = size[i] > size[axis] || block.end[axis] - block.begin[axis] == 1;
+      if (is_longer && block.end[i] - block.begin[i] > 1) axis = i;
+    }
+    Block lower = block, upper = block;
+    lower.end[axis] = upper.begin[axis] = (block.begin[axis] + block.end[axis]) / 2;
+    return Search(lower, is_deep, visit) && Search(upper, is_deep, visit);
+  }
+
+  const Solid& solid_;
+  const Lattice& lattice_;
+  double depth_;
+  const IsCancelled& is_cancelled_;
+};
+
+Vector3d ToVector(const std::array<int, 3>& cell) {
+  return {1.0 * cell[0], 1.0 * cell[1], 1.0 * cell[2]};
+}
+
+bool FillWithLattice(const Solid& solid, double spacing, const IsCancelled& is_cancelled,
+                     ParticleFill* fill) {
+  const Lattice lattice(solid, spacing);
+  const double max_radius = 0.5 * lattice.step.maxCoeff();
+  return CellSearch(solid, lattice, max_radius, is_cancelled)
+      .Run([&](const std::array<int, 3>& cell, double distance) {
+        if (!(distance < 0)) return;
+        fill->positions.push_back(lattice.At(ToVector(cell) + Vector3d::Constant(0.5)));
+        fill->radii.push_back(std::min(-distance, max_radius));
+      });
+}
+
+bool FillWithPoissonDisks(const Solid& solid, const FillOptions& options,
+                          const IsCancelled& is_cancelled, ParticleFill* fill) {
+  const double spacing = options.spacing;
+  const Lattice lattice(solid, spacing);
+  struct Cell {
+    std::array<int, 3> number;
+    bool is_inside;
+  };
+  std::vector<Cell> cells;
+  const double diagonal = std::sqrt(lattice.step.squaredNorm());
+  const bool goes_on = CellSearch(solid, lattice, diagonal, is_cancelled)
+                           .Run([&](const std::array<int, 3>& cell, double distance) {
+                             cells.push_back({cell, distance <= -diagonal});
+                           });
+  if (!goes_on) return false;
+
+  // one point a cell at a time: candidates are spread more evenly than by chance
+  const int count =
+      std::max(1, static_cast<int>(solid.volume() / (spacing * spacing * spacing) + 0.5));
+  const std::size_t wanted = std::size_t{kCandidates} * count;
+  RandomNumbers random(options.seed);
+  std::vector<Vector3d> candidates;
+  std::vector<int> cell_of;
+  for (int round = 0; round < kMaxThrows && candidates.size() < wanted; ++round) {
+    if (is_cancelled && is_cancelled()) return false;
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      const double x = random.Next(), y = random.Next(), z = random.Next();
+      const Vector3d p = lattice.At(ToVector(cells[c].number) + Vector3d(x, y, z));
+      if (!cells[c].is_inside && !(solid.CalcDistance(p) < 0)) continue;
+      candidates.push_back(p);
+      cell_of.push_back(static_cast<int>(c));
+    }
+  }
+  std::vector<int> chosen = EliminateCrowded(candidates, 0, count, kReach * spacing);
+  std::ranges::stable_sort(chosen, {}, [&](int i) { return cell_of[i]; });
+  for (const int i : chosen) {
+    fill->positions.push_back(candidates[i]);
+    fill->radii.push_back(std::min(-solid.CalcDistance(candidates[i]), 0.5 * spacing));
+  }
+  return true;
+}
+
+}  // namespace
+
+double CalcCubeRoot(double x) {
+  // Newton's method descends to the root from above, until rounding stops it
+  double root = std::max(1.0, x);
+  while (true) {
+    const double next = root - (root - x / (root * root)) / 3;
+    if (!(next < root)) return root;
+    root = next;
+  }
+}
+
+absl::StatusOr<ParticleFill> FillSolid(const Solid& solid, const FillOptions& options,
+                                       const IsCancelled& is_cancelled) {
+  ParticleFill fill;
+  const bool goes_on = options.layout == FillOptions::Layout::kLattice
+                           ? FillWithLattice(solid, options.spacing, is_cancelled, &fill)
+                           : FillWithPoissonDisks(solid, options, is_cancelled, &fill);
+  if (!goes_on) return absl::CancelledError("the filling was cancelled");
+  if (fill.positions.empty()) return fill;
+  fill.particle_volume = solid.volume() / static_cast<double>(fill.positions.size());
+  fill.surface = SpreadOverSurface(solid, options.spacing);
+  return fill;
+}
+
+}  // namespace pliant::physics

@@ -1,0 +1,154 @@
+#include <cmath>
+
+#include <Eigen/LU>
+
+#include "physics/mpm/materials/particle_material.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Matrix3d;
+
+constexpr ParticleParameter kLiquidParameters[] = {
+    {"bulk_modulus",
+     "a positive modulus K in pascals, for the pressure K (J^-gamma - 1). 2e5 makes water hard to "
+     "compress",
+     1e-6, 1e15, 2e5},
+    {"gamma", "an integer from 2 to 20. Water has 7", 2, 20, 7, 7, true},
+    {"viscosity", "a viscosity in pascal seconds, at least 0. Water has 1e-3, honey 10", 0, 1e12,
+     0.5, 0},
+};
+
+struct LiquidLaw {
+  explicit LiquidLaw(const double* p)
+      : bulk_modulus(p[0]), gamma(static_cast<int>(p[1])), viscosity(p[2]) {}
+
+  // Below this ratio of volumes the law is not followed; its pressure there is 78 000 K for γ = 7.
+  double min_J() const { return gamma / (gamma + 28.0); }
+
+  double bulk_modulus;  // [Pa]
+  int gamma;
+  double viscosity;  // [Pa s]
+};
+
+// Energy per volume at rest of the ratio of volumes J, with derivatives [Pa].
+struct VolumeResponse {
+  double energy, slope, curvature;
+};
+
+// Ψ = K ((J^(1−γ) − 1)/(γ − 1) + J − 1), whose −Ψ′ = K (J^−γ − 1) is the pressure. Sums of powers
+// in place of differences keep all digits near J = 1.
+VolumeResponse RespondWithinLaw(const LiquidLaw& law, double J) {
+  const double K = law.bulk_modulus, inverse = 1 / J, growth = J - 1;
+  double power = 1, sum = 0, weighted = 0;
+  for (int m = 1; m <= law.gamma; ++m) {
+    power *= inverse;
+    sum += power;
+    weighted += (law.gamma - m) * power;
+  }
+  return {K * growth * growth * weighted / (law.gamma - 1), K * growth * sum,
+          K * law.gamma * power * inverse};
+}
+
+// The same, with a quadratic continuation below the smallest ratio: finite, steep and convex for
+// any J, so that Newton's method may start from an inverted particle.
+VolumeResponse RespondToVolume(const LiquidLaw& law, double J) {
+  const double min_J = law.min_J();
+  if (!(J < min_J)) return RespondWithinLaw(law, J);
+  const VolumeResponse r = RespondWithinLaw(law, min_J);
+  const double d = J - min_J;
+  return {r.energy + d * (r.slope + 0.5 * d * r.curvature), r.slope + d * r.curvature, r.curvature};
+}
+
+// sym A without its trace
+Matrix3d SymmetricDeviator(const Matrix3d& A) {
+  return 0.5 * (A + A.transpose()) - A.trace() / 3 * Matrix3d::Identity();
+}
+
+// A liquid with an equation of state and Newtonian viscosity. J is linear in H,
+//
+//   J*(H) = J (1 + tr H + det(I + h C) − 1 − h tr C),
+//
+// so Ψ(J*) + η J / h ‖dev sym H‖² is convex. C predicts what the linear J misses, and after the
+// step J changes by det(I + H). Without the corrections (zong2024), J*(H) is J (1 + tr H) in both.
+class Liquid final : public ParticleMaterial {
+ public:
+  std::string_view name() const override { return "LIQUID"; }
+  std::span<const ParticleParameter> parameters() const override { return kLiquidParameters; }
+  bool is_liquid() const override { return true; }
+
+  void Start(const double* /*p*/, ParticleStart* start) const override {
+    start->J_offset = 0;
+    if (!start->is_corrected) return;
+    // second and third invariant of h C: det(I + A) = 1 + tr A + these
+    const Matrix3d A = start->h * start->state.C;
+    const auto minor = [&](int i, int j) { return A(i, i) * A(j, j) - A(i, j) * A(j, i); };
+    start->J_offset = minor(0, 1) + minor(1, 2) + minor(2, 0) + A.determinant();
+  }
+
+  void Respond(const double* p, const ParticleStart& start, const Matrix3d& H, bool with_tangent,
+               ParticleResponse* response) const override {
+    const LiquidLaw law(p);
+    const double J = start.state.J;
+    const VolumeResponse r = RespondToVolume(law, TrialVolume(start, H));
+    // the Kirchhoff stress of viscosity is J 2 η dev sym ∇v = 2 drag dev sym H
+    const double drag = law.viscosity * J / start.h;
+    const Matrix3d shear = SymmetricDeviator(H);
+    response->energy = r.energy + drag * shear.squaredNorm();
+    response->stress = r.slope * J * Matrix3d::Identity() + 2 * drag * shear;
+    response->is_projected = false;
+    if (!with_tangent) return;
+
+    Eigen::Matrix<double, 9, 9>& T = response->tangent;
+    T.setZero();
+    const double bulk = r.curvature * J * J - drag * 2 / 3;
+    for (int i = 0; i < 3; ++i) {
+      for (int j = 0; j < 3; ++j) {
+        T(4 * i, 4 * j) += bulk;
+        T(3 * j + i, 3 * j + i) += drag;
+        T(3 * j + i, 3 * i + j) += drag;
+      }
+    }
+  }
+
+  void Advance(const double* p, const ParticleStart& start, const Matrix3d& H,
+               ParticleState* end) const override {
+    const double min_J = LiquidLaw(p).min_J();
+    const double J = start.is_corrected ? start.state.J * (Matrix3d::Identity() + H).determinant()
+                                        : TrialVolume(start, H);
+    // a particle that was inverted is one that was compressed to the limit of the law
+    end->J = J < min_J ? min_J : J;
+    end->F = start.state.F;
+    end->plastic_strain = start.state.plastic_strain;
+  }
+
+  double CalcEnergy(const double* p, const ParticleState& state) const override {
+    return RespondToVolume(LiquidLaw(p), state.J).energy;
+  }
+
+  // Pressure, and viscous stress of the rate C.
+  Matrix3d CalcStress(const double* p, const ParticleState& state) const override {
+    const LiquidLaw law(p);
+    return RespondToVolume(law, state.J).slope * Matrix3d::Identity() +
+           2 * law.viscosity * SymmetricDeviator(state.C);
+  }
+
+  double CalcSoundSpeed(const double* p, double density) const override {
+    const LiquidLaw law(p);
+    return std::sqrt(law.gamma * law.bulk_modulus / density);
+  }
+
+ private:
+  static double TrialVolume(const ParticleStart& start, const Matrix3d& H) {
+    return start.state.J * (1 + H.trace() + start.J_offset);
+  }
+};
+
+}  // namespace
+
+const ParticleMaterial* LiquidParticles() {
+  static const Liquid material;
+  return &material;
+}
+
+}  // namespace pliant::physics

@@ -1,0 +1,91 @@
+#include <cmath>
+
+#include <Eigen/LU>
+
+#include "physics/fem/materials/material.h"
+#include "physics/mpm/materials/elastic_moduli.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Matrix3d;
+
+constexpr ParticleParameter kNeoHookeanParameters[] = {kYoungsModulus, kPoissonsRatio};
+
+// The law of finite elements, Ψ((I + H) F): not convex, and the same in every lane.
+class NeoHookean final : public ParticleMaterial {
+ public:
+  std::string_view name() const override { return "NEO_HOOKEAN"; }
+  std::span<const ParticleParameter> parameters() const override { return kNeoHookeanParameters; }
+  bool is_convex() const override { return false; }
+
+  void Start(const double* /*p*/, ParticleStart* /*start*/) const override {}
+
+  void Respond(const double* p, const ParticleStart& start, const Matrix3d& H, bool with_tangent,
+               ParticleResponse* response) const override {
+    const Matrix3d& F = start.state.F;
+    const MaterialResponse r =
+        RespondTo(p, F + H * F, with_tangent ? Tangent::kConvex : Tangent::kNone);
+    response->energy = r.energy[0];
+    response->stress = Extract(r.stress, 0) * F.transpose();
+    response->is_projected = false;
+    if (!with_tangent) return;
+
+    response->is_projected = r.projected & 1;
+    // δF = δH F: T_(ij)(kl) = F_ja A_(ia)(kb) F_lb
+    Eigen::Matrix<double, 9, 9> A, AF;
+    for (int i = 0; i < 81; ++i) A.data()[i] = r.tangent[i][0];
+    for (int l = 0; l < 3; ++l) {
+      AF.middleCols<3>(3 * l) = A.middleCols<3>(0) * F(l, 0) + A.middleCols<3>(3) * F(l, 1) +
+                                A.middleCols<3>(6) * F(l, 2);
+    }
+    for (int j = 0; j < 3; ++j) {
+      response->tangent.middleRows<3>(3 * j) = AF.middleRows<3>(0) * F(j, 0) +
+                                               AF.middleRows<3>(3) * F(j, 1) +
+                                               AF.middleRows<3>(6) * F(j, 2);
+    }
+  }
+
+  void Advance(const double* /*p*/, const ParticleStart& start, const Matrix3d& H,
+               ParticleState* end) const override {
+    end->F = start.state.F + H * start.state.F;
+    end->J = start.state.J;
+    end->plastic_strain = start.state.plastic_strain;
+  }
+
+  double CalcEnergy(const double* p, const ParticleState& state) const override {
+    return RespondTo(p, state.F, Tangent::kNone).energy[0];
+  }
+
+  Matrix3d CalcStress(const double* p, const ParticleState& state) const override {
+    const Matrix3d P = Extract(RespondTo(p, state.F, Tangent::kNone).stress, 0);
+    const Matrix3d tau = P * state.F.transpose();
+    return 0.5 * (tau + tau.transpose()) / CalcVolumeRatio(state.F.determinant());
+  }
+
+  double CalcSoundSpeed(const double* p, double density) const override {
+    const auto [mu, lambda] = CalcElasticModuli(p);
+    return std::sqrt((lambda + 2 * mu) / density);
+  }
+
+ private:
+  MaterialResponse RespondTo(const double* p, const Matrix3d& F, Tangent tangent) const {
+    const Lane lane_p[] = {Splat(p[0]), Splat(p[1])};
+    LaneMatrix3 lanes;
+    for (int i = 0; i < 9; ++i) lanes[i] = Splat(F.data()[i]);
+    MaterialResponse response;
+    law_.Respond(lane_p, lanes, tangent, &response);
+    return response;
+  }
+
+  const Material& law_ = *FindMaterial("NEO_HOOKEAN");
+};
+
+}  // namespace
+
+const ParticleMaterial* NeoHookeanParticles() {
+  static const NeoHookean material;
+  return &material;
+}
+
+}  // namespace pliant::physics

@@ -1,0 +1,692 @@
+#include "physics/mpm/particle_step.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+
+#include "physics/dynamics/parallel.h"
+#include "physics/mpm/active_grid.h"
+#include "physics/mpm/cell_matrix.h"
+#include "physics/mpm/kernel.h"
+#include "physics/mpm/particle_internals.h"
+#include "solvers/linalg/grid/grid_dissection.h"
+#include "solvers/linalg/partial_cholesky.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Matrix3d;
+using Eigen::Vector3d;
+
+// Relative residual of the free motion of nonlinear materials.
+constexpr double kFreeTolerance = 1e-8;
+// Residual that is accepted, and reported, if rounding prevents a smaller one.
+constexpr double kStallTolerance = 1e-6;
+constexpr int kMaxFreeIterations = 100;
+// Part of the predicted decrease that a step must achieve.
+constexpr double kSufficientDecrease = 1e-4;
+constexpr int kMaxHalvings = 40;
+// A decrease below this part of the potential's terms is lost in rounding.
+constexpr double kRounding = 1e-11;
+// Change of the displacement gradient beyond which a tangent is stale.
+constexpr double kStaleGradient = 0.1;
+// Of the nodes around a point of a surface, those lighter than this part of the heaviest do not
+// carry it: they would follow the contact alone.
+constexpr double kMinCarriedMass = 1e-3;
+// Cells that one task assembles at a time, and cells whose matrices are kept at once.
+constexpr int kCellsPerTask = 4, kCellsAtOnce = 64;
+
+double Dot(std::span<const double> x, std::span<const double> y) {
+  double sum = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
+  return sum;
+}
+
+class ParticleStep final : public BlockStep {
+ public:
+  explicit ParticleStep(std::shared_ptr<const ParticleModel> model)
+      : model_(std::move(model)),
+        is_linear_(std::ranges::all_of(model_->bodies, [&](const ParticleBody& body) {
+          return body.material->is_quadratic(model_->grid.is_corrected);
+        })) {}
+
+  std::span<const double> start_velocities() const override { return v0_; }
+  bool is_linear() const override { return is_linear_; }
+  FreeMotionReport free_motion_report() const override { return report_; }
+
+  absl::Status Pose(const Stage& stage, const BlockState& base,
+                    const BlockInputs& inputs) override {
+    stage_ = stage;
+    q0_ = base.q;
+    state_v0_ = base.v;
+    internals0_ = base.internals;
+    report_ = {};
+    if (absl::Status status = PlaceGrid(); !status.ok()) return status;
+    StartParticles();
+    Transfer();
+    AddExternalForces(inputs);
+    v_linear_ = v0_;
+    return LineariseThere();
+  }
+
+  bool IsStale(std::span<const double> v) override {
+    if (is_linear_) return false;
+    bool is_stale = false;
+    ForEachParticle(v, [&](int p, const Kernel&, const Vector3d&, const Matrix3d& H) {
+      is_stale = is_stale || (H - gradients_[p]).squaredNorm() > kStaleGradient * kStaleGradient;
+    });
+    return is_stale;
+  }
+
+  absl::Status Linearise(std::span<const double> v, TangentKind) override {
+    if (is_linear_) return absl::OkStatus();
+    v_linear_.assign(v.begin(), v.end());
+    return LineariseThere();
+  }
+
+  absl::Status Factor(std::span<const int> participants) override {
+    return FactorAs(participants, solvers::ComplementForm::kDense, true);
+  }
+  absl::Status Reduce(std::span<const int> participants) override {
+    return FactorAs(participants, solvers::ComplementForm::kSparseWherePays, false);
+  }
+  solvers::SchurComplement schur_complement() const override { return factor_.schur_complement(); }
+
+  void CalcReducedMomentum(std::span<double> reference,
+                           std::span<double> linear_term) const override {
+    const std::vector<int>& participants = factor_.participants();
+    dv_p_.resize(3 * participants.size());
+    factor_.CopyReduced(dv_p_);
+    for (std::size_t k = 0; k < participants.size(); ++k) {
+      for (int r = 0; r < 3; ++r) {
+        const std::size_t i = 3 * std::size_t(participants[k]) + r;
+        reference[i] = v_linear_[i];
+        linear_term[i] = dv_p_[3 * k + r];
+      }
+    }
+  }
+
+  void CalcFreeMotion(std::span<double> v_star) const override {
+    const std::vector<int>& participants = factor_.participants();
+    if (participants.empty()) return Complete({}, v_star);
+    dv_p_.resize(3 * participants.size());
+    factor_.SolveForParticipants(dv_p_);
+    for (std::size_t k = 0; k < dv_p_.size(); ++k) {
+      const std::size_t i = 3 * std::size_t(participants[k / 3]) + k % 3;
+      v_star[i] = v_linear_[i] + dv_p_[k];
+    }
+  }
+
+  void Complete(std::span<const double> v_p, std::span<double> v) const override {
+    const std::vector<int>& participants = factor_.participants();
+    dv_p_.resize(v_p.size());
+    for (std::size_t k = 0; k < v_p.size(); ++k)
+      dv_p_[k] = v_p[k] - v_linear_[3 * std::size_t(participants[k / 3]) + k % 3];
+    factor_.Complete(dv_p_, v);
+    for (std::size_t i = 0; i < v.size(); ++i) v[i] += v_linear_[i];
+  }
+
+  void CalcMomentumResidual(std::span<const double> v, std::span<double> residual) override {
+    if (is_linear_) {
+      A_.Multiply(CalcChange(v), residual);
+      for (std::size_t i = 0; i < residual.size(); ++i) residual[i] += residual_[i];
+      return;
+    }
+    Evaluate(v, residual);
+  }
+
+  ResidualScale CalcResidualScale() const override {
+    if (is_linear_) return {};
+    ResidualScale scale;
+    diagonal_.resize(v0_.size());
+    A_.CopyDiagonal(diagonal_);
+    for (std::size_t i = 0; i < diagonal_.size(); ++i)
+      scale.force += elastic_[i] * elastic_[i] / diagonal_[i];
+    return scale;
+  }
+
+  double CalcPotential(std::span<const double> v) override {
+    if (is_linear_) return BlockStep::CalcPotential(v);
+    scratch_.resize(v.size());
+    return Evaluate(v, scratch_).energy;
+  }
+
+  void MultiplyTangent(std::span<const double> x, std::span<double> y) const override {
+    A_.Multiply(x, y);
+  }
+  void CalcTangentDiagonal(std::span<double> diagonal) const override { A_.CopyDiagonal(diagonal); }
+  void CalcResidualTerms(std::span<const double> v, std::span<double> residual,
+                         std::span<double> momentum, std::span<double> diagonal) override {
+    if (!is_linear_) return BlockStep::CalcResidualTerms(v, residual, momentum, diagonal);
+    A_.Multiply(CalcChange(v), v, residual, momentum);
+    for (std::size_t i = 0; i < residual.size(); ++i) residual[i] += residual_[i];
+    A_.CopyDiagonal(diagonal);
+  }
+
+  void AppendRows(const Attachment& attachment, BlockRows* rows) const override {
+    for (int k = 0; k < attachment.nodes.size(); ++k) {
+      ForEachShare(attachment.nodes.node(k), [&](int node, double share) {
+        double* J = rows->Append(node, 3);
+        J[0] = J[4] = J[8] = attachment.nodes.weight(k) * share;
+      });
+    }
+  }
+
+  double CalcInputWork(std::span<const double> v) override {
+    double work = 0;
+    for (std::size_t i = 0; i < v.size(); ++i) work += 0.5 * applied_[i] * (v0_[i] + v[i]);
+    return work;
+  }
+
+  void CalcStateVelocities(std::span<const double> v, std::span<double> state_v) const override {
+    std::ranges::fill(state_v, 0.0);
+    VisitParticles(v, [&](int p, const Kernel& kernel, const NodeVectors& nodes) {
+      const Vector3d velocity = Interpolate(kernel, nodes);
+      for (int r = 0; r < 3; ++r) state_v[3 * std::size_t(model_->node[p]) + r] = velocity[r];
+    });
+    for (int i = 0; i < model_->num_nodes; ++i) {
+      if (model_->particle_of_node[i] >= 0) continue;
+      ForEachShare(i, [&](int node, double share) {
+        for (int r = 0; r < 3; ++r) state_v[3 * std::size_t(i) + r] += share * v[3 * node + r];
+      });
+    }
+  }
+
+  void Integrate(std::span<const double> v, MutableBlockState state) const override {
+    const double h = stage_.h, cell_size = model_->grid.cell_size;
+    CalcStateVelocities(v, state.v);
+    for (std::size_t i = 0; i < state.q.size(); ++i) state.q[i] += h * state.v[i];
+    std::vector<double>& internals = *state.internals;
+    VisitParticles(v, [&](int p, const Kernel& kernel, const NodeVectors& nodes) {
+      ParticleState end = starts_[p].state;
+      model_->material_of(p).Advance(model_->parameters_of(p), starts_[p],
+                                     h * InterpolateGradient(kernel, nodes), &end);
+      end.C = InterpolateAffine(kernel, nodes, cell_size);
+      WriteParticle(end, p, internals);
+    });
+    FreezeLeaving(state);
+  }
+
+ private:
+  // Finds the active nodes, and the factorisation for their pattern.
+  absl::Status PlaceGrid() {
+    const GridOptions& grid = model_->grid;
+    is_active_.assign(model_->num_nodes, 0);
+    for (int p = 0; p < model_->num_particles; ++p) {
+      if (IsFrozen(internals0_, p)) continue;
+      const int node = model_->node[p];
+      is_active_[node] = 1;
+      if (grid.leaving == GridOptions::Leaving::kFreeze) continue;
+      const Vector3d x = VectorAt(q0_, 3 * node);
+      if (!((x.array() >= grid.lower.array()).all() && (x.array() <= grid.upper.array()).all())) {
+        return absl::InternalError(absl::StrCat(
+            "particle ", p - model_->particles[model_->body[p]].first, " of \"",
+            model_->bodies[model_->body[p]].name, "\" left the bounds of the grid at ", x[0], ", ",
+            x[1], ", ", x[2],
+            "; widen `grid: {bounds}`, or stop such particles with `leaving: FREEZE`"));
+      }
+    }
+    absl::Status status = grid_.Build(q0_, is_active_, grid.cell_size, grid.max_nodes);
+    if (!status.ok()) return status;
+    if (!grid_.is_unchanged()) UsePattern();
+    return absl::OkStatus();
+  }
+
+  void UsePattern() {
+    space_ = VelocitySpace::MakeUniform(grid_.num_nodes(), 3);
+    const solvers::GridPattern& grid = grid_.pattern();
+    const std::size_t count = grid_.cells().size();
+    places_.resize(count * kCellBlocks);
+    for (std::size_t c = 0; c < count; ++c) {
+      grid.FindBlocks(static_cast<int>(c),
+                      std::span<int, kCellBlocks>(&places_[c * kCellBlocks], kCellBlocks));
+    }
+    A_.pattern = &grid.pattern();
+    A_.values.resize(9 * grid.pattern().rows.size());
+    factor_.SetPattern(A_.pattern, dissection_.FindOrder(grid.nodes(), grid.pattern()));
+  }
+
+  // Visits the cells in order, each with the values `v` on its nodes.
+  template <typename Visit>
+  void ForEachCell(std::span<const double> v, const Visit& visit) const {
+    NodeVectors nodes;
+    for (const ActiveGrid::Cell& cell : grid_.cells()) {
+      Gather(cell, v, &nodes);
+      visit(cell, nodes);
+    }
+  }
+  static void Gather(const ActiveGrid::Cell& cell, std::span<const double> v, NodeVectors* nodes) {
+    for (int a = 0; a < kKernelNodes; ++a)
+      for (int r = 0; r < 3; ++r) nodes->of[r][a] = v[3 * std::size_t(cell.nodes[a]) + r];
+  }
+  Kernel KernelOf(int particle, const ActiveGrid::Cell& cell) const {
+    return {VectorAt(q0_, 3 * model_->node[particle]), cell.index, model_->grid.cell_size};
+  }
+  int ParticleAt(int point) const { return model_->particle_of_node[grid_.points()[point]]; }
+
+  // Visits the particles by cell: visit(particle, kernel, velocities on the nodes of its cell).
+  template <typename Visit>
+  void VisitParticles(std::span<const double> v, const Visit& visit) const {
+    ForEachCell(v, [&](const ActiveGrid::Cell& cell, const NodeVectors& nodes) {
+      for (int i = cell.first; i < cell.first + cell.count; ++i) {
+        const int p = ParticleAt(i);
+        visit(p, KernelOf(p, cell), nodes);
+      }
+    });
+  }
+  // The same with its velocity and displacement gradient.
+  template <typename Visit>
+  void ForEachParticle(std::span<const double> v, const Visit& visit) const {
+    VisitParticles(v, [&](int p, const Kernel& kernel, const NodeVectors& nodes) {
+      visit(p, kernel, Interpolate(kernel, nodes),
+            Matrix3d(stage_.h * InterpolateGradient(kernel, nodes)));
+    });
+  }
+
+  void StartParticles() {
+    starts_.resize(model_->num_particles);
+    ParallelFor(model_->num_particles, 256, [&](int p) {
+      ParticleStart& start = starts_[p];
+      start = {};
+      start.state = ReadParticle(internals0_, p);
+      start.h = stage_.h;
+      start.is_corrected = model_->grid.is_corrected;
+      model_->material_of(p).Start(model_->parameters_of(p), &start);
+    });
+  }
+
+  // Masses, momenta and start velocities of the nodes (zong2024 §III-A). Momenta leave the affine
+  // field to the lumped part of the mass: the consistent part has it already.
+  void Transfer() {
+    const std::size_t n = static_cast<std::size_t>(grid_.num_nodes());
+    mass_.assign(n, 0.0);
+    momentum_.assign(3 * n, 0.0);
+    v0_.assign(3 * n, 0.0);
+    const double lumped = model_->lumped();
+    for (const ActiveGrid::Cell& cell : grid_.cells()) {
+      double mass[kPaddedNodes] = {};
+      NodeVectors momentum, whole;
+      for (int i = cell.first; i < cell.first + cell.count; ++i) {
+        const int p = ParticleAt(i);
+        const Kernel kernel = KernelOf(p, cell);
+        const Vector3d v = VectorAt(state_v0_, 3 * model_->node[p]);
+        const Matrix3d& C = starts_[p].state.C;
+        const double m = model_->particle_mass[p];
+        for (int a = 0; a < kPaddedNodes; ++a) mass[a] += m * kernel.w[a];
+        for (int r = 0; r < 3; ++r) {
+          for (int a = 0; a < kPaddedNodes; ++a) {
+            const double affine = C(r, 0) * kernel.arm[0][a] + C(r, 1) * kernel.arm[1][a] +
+                                  C(r, 2) * kernel.arm[2][a];
+            momentum.of[r][a] += m * kernel.w[a] * (v[r] + lumped * affine);
+            whole.of[r][a] += m * kernel.w[a] * (v[r] + affine);
+          }
+        }
+      }
+      for (int a = 0; a < kKernelNodes; ++a) {
+        const std::size_t node = cell.nodes[a];
+        mass_[node] += mass[a];
+        for (int r = 0; r < 3; ++r) {
+          momentum_[3 * node + r] += momentum.of[r][a];
+          v0_[3 * node + r] += whole.of[r][a];
+        }
+      }
+    }
+    for (std::size_t i = 0; i < v0_.size(); ++i)
+      v0_[i] = mass_[i / 3] > 0 ? v0_[i] / mass_[i / 3] : 0;
+  }
+
+  void AddExternalForces(const BlockInputs& inputs) {
+    const double h = stage_.impulse_scale();
+    applied_.assign(v0_.size(), 0.0);
+    const auto push = [&](int node, const Vector3d& impulse) {
+      ForEachShare(node, [&](int i, double share) {
+        for (int r = 0; r < 3; ++r) applied_[3 * i + r] += share * impulse[r];
+      });
+    };
+    for (const BlockForce& force : inputs.forces) {
+      if (force.node >= 0) {
+        push(force.node, h * force.force_W);
+        continue;
+      }
+      const IndexRange range = model_->particles[force.part];
+      double mass = 0;
+      for (int p = range.first; p < range.first + range.count; ++p)
+        mass += model_->particle_mass[p];
+      for (int p = range.first; p < range.first + range.count; ++p) {
+        if (IsFrozen(internals0_, p)) continue;
+        push(model_->node[p], h * model_->particle_mass[p] / mass * force.force_W);
+      }
+    }
+    for (std::size_t i = 0; i < momentum_.size(); ++i)
+      momentum_[i] += applied_[i] + h * mass_[i / 3] * inputs.gravity[i % 3];
+  }
+
+  // Visits the grid nodes that carry a node of the block, with shares that sum to 1: visit(node,
+  // share).
+  template <typename Visit>
+  void ForEachShare(int node, const Visit& visit) const {
+    const int particle = model_->particle_of_node[node];
+    if (particle >= 0 && IsFrozen(internals0_, particle)) return;
+    const Vector3d x = VectorAt(q0_, 3 * node);
+    const GridIndex cell = FindCell(x, model_->grid.cell_size);
+    const Kernel kernel(x, cell, model_->grid.cell_size);
+    std::array<int, kKernelNodes> nodes;
+    for (int row = 0; row < 9; ++row) {
+      const GridIndex first{cell[0] + row / 3, cell[1] + row % 3, cell[2]};
+      for (int k = 0; k < 3; ++k)
+        nodes[3 * row + k] = grid_.pattern().Find({first[0], first[1], first[2] + k});
+    }
+    double heaviest = 0, sum = 0;
+    for (const int i : nodes)
+      if (i >= 0) heaviest = std::max(heaviest, mass_[i]);
+    const double least = particle >= 0 ? 0 : kMinCarriedMass * heaviest;
+    const auto carries = [&](int i) { return i >= 0 && mass_[i] > 0 && mass_[i] >= least; };
+    for (int a = 0; a < kKernelNodes; ++a)
+      if (carries(nodes[a])) sum += kernel.w[a];
+    if (!(sum > 0)) return;
+    for (int a = 0; a < kKernelNodes; ++a)
+      if (carries(nodes[a]) && kernel.w[a] > 0) visit(nodes[a], kernel.w[a] / sum);
+  }
+
+  // Assembles A and m at v_linear_.
+  absl::Status LineariseThere() {
+    const double lumped = model_->lumped(), consistent = 1 - lumped, h = stage_.h;
+    std::ranges::fill(A_.values, 0.0);
+    residual_.assign(v0_.size(), 0.0);
+    elastic_.assign(v0_.size(), 0.0);
+    gradients_.resize(model_->num_particles);
+    Evaluation sum;
+    const std::span<const ActiveGrid::Cell> cells = grid_.cells();
+    matrices_.resize(std::min<std::size_t>(cells.size(), kCellsAtOnce));
+    for (std::size_t first = 0; first < cells.size(); first += kCellsAtOnce) {
+      const int count = static_cast<int>(std::min<std::size_t>(kCellsAtOnce, cells.size() - first));
+      ParallelFor(count, kCellsPerTask, [&](int k) {
+        const ActiveGrid::Cell& cell = cells[first + k];
+        CellTerms& terms = matrices_[k];
+        terms.Clear();
+        NodeVectors nodes;
+        Gather(cell, v_linear_, &nodes);
+        ParticleResponse response;
+        for (int i = cell.first; i < cell.first + cell.count; ++i) {
+          const int p = ParticleAt(i);
+          const Kernel kernel = KernelOf(p, cell);
+          const double m = consistent * model_->particle_mass[p], V = model_->particle_volume[p];
+          const Vector3d v = Interpolate(kernel, nodes);
+          gradients_[p] = h * InterpolateGradient(kernel, nodes);
+          model_->material_of(p).Respond(model_->parameters_of(p), starts_[p], gradients_[p], true,
+                                         &response);
+          terms.energy += 0.5 * m * v.squaredNorm() + V * response.energy;
+          terms.elastic += V * std::abs(response.energy);
+          AddForces(kernel, m * v, V * h * response.stress, &terms);
+          terms.matrix.Add(kernel, V * h * h, response.tangent, m);
+        }
+      });
+      for (int k = 0; k < count; ++k) {
+        const std::size_t c = first + k;
+        sum.energy += matrices_[k].energy;
+        sum.scale += matrices_[k].elastic;
+        Scatter(cells[c], matrices_[k], residual_, elastic_);
+        matrices_[k].matrix.Scatter(PlacesOf(c), A_.values);
+      }
+    }
+    const solvers::BlockPattern& pattern = *A_.pattern;
+    for (int i = 0; i < pattern.num_nodes; ++i) {
+      double* block = &A_.values[9 * std::size_t(pattern.column_starts[i])];
+      // a node at the very edge of a kernel has no mass and meets nothing
+      const double m = mass_[i] > 0 ? lumped * mass_[i] : 1;
+      for (int r = 0; r < 3; ++r) block[4 * r] += m;
+    }
+    at_linear_ = CompleteEvaluation(v_linear_, sum, residual_);
+    double finite = 0;
+    for (const double x : residual_) finite += 0 * x;
+    for (const double x : A_.values) finite += 0 * x;
+    if (finite == 0) return absl::OkStatus();
+    return absl::InternalError(absl::StrCat("its forces are not finite; ", DescribeWorst()));
+  }
+
+  // What the particles of a cell contribute.
+  struct CellTerms {
+    NodeVectors momentum, force;
+    double energy = 0, elastic = 0;
+    CellMatrix matrix;
+    void Clear() {
+      momentum = force = {};
+      energy = elastic = 0;
+      matrix.Clear();
+    }
+  };
+
+  static void AddForces(const Kernel& kernel, const Vector3d& momentum, const Matrix3d& stress,
+                        CellTerms* terms) {
+    for (int r = 0; r < 3; ++r) {
+      for (int a = 0; a < kPaddedNodes; ++a) {
+        terms->momentum.of[r][a] += kernel.w[a] * momentum[r];
+        terms->force.of[r][a] += stress(r, 0) * kernel.gradient[0][a] +
+                                 stress(r, 1) * kernel.gradient[1][a] +
+                                 stress(r, 2) * kernel.gradient[2][a];
+      }
+    }
+  }
+  static void Scatter(const ActiveGrid::Cell& cell, const CellTerms& terms,
+                      std::span<double> residual, std::span<double> elastic) {
+    for (int a = 0; a < kKernelNodes; ++a) {
+      for (int r = 0; r < 3; ++r) {
+        const std::size_t i = 3 * std::size_t(cell.nodes[a]) + r;
+        residual[i] += terms.momentum.of[r][a] + terms.force.of[r][a];
+        elastic[i] += terms.force.of[r][a];
+      }
+    }
+  }
+
+  // Incremental potential at a point v.
+  struct Evaluation {
+    double energy = 0;  // its gradient is m [J]
+    double scale = 0;   // sum of the magnitudes of its terms; its rounding is 1e-16 of this
+  };
+
+  // Adds the lumped mass and the known momenta.
+  Evaluation CompleteEvaluation(std::span<const double> v, Evaluation sum,
+                                std::span<double> residual) const {
+    const double lumped = model_->lumped();
+    for (std::size_t i = 0; i < v.size(); ++i) {
+      const double inertia = lumped * mass_[i / 3] * v[i];
+      residual[i] += inertia - momentum_[i];
+      sum.energy += 0.5 * inertia * v[i] - momentum_[i] * v[i];
+      sum.scale += std::abs(momentum_[i] * v[i]);
+    }
+    return sum;
+  }
+
+  // m(v) and the potential without a tangent; the linearisation is kept.
+  Evaluation Evaluate(std::span<const double> v, std::span<double> residual) {
+    std::ranges::fill(residual, 0.0);
+    trial_elastic_.assign(v.size(), 0.0);
+    const double consistent = 1 - model_->lumped(), h = stage_.h;
+    Evaluation sum;
+    const std::span<const ActiveGrid::Cell> cells = grid_.cells();
+    matrices_.resize(std::min<std::size_t>(cells.size(), kCellsAtOnce));
+    for (std::size_t first = 0; first < cells.size(); first += kCellsAtOnce) {
+      const int count = static_cast<int>(std::min<std::size_t>(kCellsAtOnce, cells.size() - first));
+      ParallelFor(count, kCellsPerTask, [&](int k) {
+        const ActiveGrid::Cell& cell = cells[first + k];
+        CellTerms& terms = matrices_[k];
+        terms.momentum = terms.force = {};
+        terms.energy = terms.elastic = 0;
+        NodeVectors nodes;
+        Gather(cell, v, &nodes);
+        ParticleResponse response;
+        for (int i = cell.first; i < cell.first + cell.count; ++i) {
+          const int p = ParticleAt(i);
+          const Kernel kernel = KernelOf(p, cell);
+          const double m = consistent * model_->particle_mass[p], V = model_->particle_volume[p];
+          const Vector3d velocity = Interpolate(kernel, nodes);
+          model_->material_of(p).Respond(model_->parameters_of(p), starts_[p],
+                                         h * InterpolateGradient(kernel, nodes), false, &response);
+          terms.energy += 0.5 * m * velocity.squaredNorm() + V * response.energy;
+          terms.elastic += V * std::abs(response.energy);
+          AddForces(kernel, m * velocity, V * h * response.stress, &terms);
+        }
+      });
+      for (int k = 0; k < count; ++k) {
+        sum.energy += matrices_[k].energy;
+        sum.scale += matrices_[k].elastic;
+        Scatter(cells[first + k], matrices_[k], residual, trial_elastic_);
+      }
+    }
+    return CompleteEvaluation(v, sum, residual);
+  }
+
+  absl::Status FactorAs(std::span<const int> participants, solvers::ComplementForm form,
+                        bool is_whole) {
+    // a nonlinear block on which nothing acts is not relinearised by the step
+    if (participants.empty() && !is_linear_) return SolveFreeMotion();
+    negated_.resize(residual_.size());
+    for (std::size_t i = 0; i < residual_.size(); ++i) negated_[i] = -residual_[i];
+    const bool is_factored = is_whole ? factor_.Factor(A_, participants, form, negated_)
+                                      : factor_.Eliminate(A_, participants, form, negated_);
+    if (is_factored) return absl::OkStatus();
+    return absl::InternalError(
+        absl::StrCat("its tangent matrix is not positive definite; ", DescribeWorst()));
+  }
+
+  // Newton's method with a line search on the incremental potential.
+  absl::Status SolveFreeMotion() {
+    for (;; ++report_.iterations) {
+      report_.residual = CalcRelativeResidual(residual_, v_linear_, elastic_);
+      const bool is_solved = report_.residual <= kFreeTolerance;
+      if (!is_solved && report_.iterations == kMaxFreeIterations) return NotConverged("after");
+      negated_.resize(residual_.size());
+      for (std::size_t i = 0; i < residual_.size(); ++i) negated_[i] = -residual_[i];
+      if (!factor_.Factor(A_, {}, solvers::ComplementForm::kDense, negated_)) {
+        return absl::InternalError(
+            absl::StrCat("its tangent matrix is not positive definite; ", DescribeWorst()));
+      }
+      if (is_solved) return absl::OkStatus();
+      direction_.resize(residual_.size());
+      factor_.Complete({}, direction_);
+      const double slope = Dot(residual_, direction_);
+      bool is_accepted = false;
+      double length = 1;
+      trial_.resize(v_linear_.size());
+      scratch_.resize(v_linear_.size());
+      for (int halvings = 0; halvings <= kMaxHalvings && !is_accepted; ++halvings, length *= 0.5) {
+        for (std::size_t i = 0; i < trial_.size(); ++i)
+          trial_[i] = v_linear_[i] + length * direction_[i];
+        const Evaluation next = Evaluate(trial_, scratch_);
+        is_accepted = next.energy <= at_linear_.energy + kSufficientDecrease * length * slope;
+        // the predicted decrease is lost in rounding: compare residuals
+        if (!is_accepted && -length * slope <= kRounding * at_linear_.scale)
+          is_accepted = CalcRelativeResidual(scratch_, trial_, trial_elastic_) < report_.residual;
+      }
+      if (!is_accepted) {
+        report_.is_above_tolerance = report_.residual <= kStallTolerance;
+        return report_.is_above_tolerance ? absl::OkStatus()
+                                          : NotConverged("for lack of a descent in");
+      }
+      v_linear_.swap(trial_);
+      if (absl::Status status = LineariseThere(); !status.ok()) return status;
+    }
+  }
+
+  // ‖D m‖ / max(‖D A v‖, ‖D h f‖), D = diag(A)^(−1/2), as for the whole step (han2023 §VI).
+  double CalcRelativeResidual(std::span<const double> residual, std::span<const double> v,
+                              std::span<const double> elastic) const {
+    diagonal_.resize(v.size());
+    product_.resize(v.size());
+    A_.CopyDiagonal(diagonal_);
+    A_.Multiply(v, product_);
+    double error = 0, motion = 0, force = 0;
+    for (std::size_t i = 0; i < v.size(); ++i) {
+      error += residual[i] * residual[i] / diagonal_[i];
+      motion += product_[i] * product_[i] / diagonal_[i];
+      force += elastic[i] * elastic[i] / diagonal_[i];
+    }
+    return error == 0 ? 0 : std::sqrt(error / std::max(motion, force));
+  }
+
+  absl::Status NotConverged(const char* when) const {
+    return absl::InternalError(absl::StrCat("its free motion did not converge: relative residual ",
+                                            report_.residual, " ", when, " ", report_.iterations,
+                                            " Newton iterations; ", DescribeWorst()));
+  }
+
+  // The particle that is compressed most.
+  std::string DescribeWorst() const {
+    int worst = -1;
+    double smallest = 0;
+    for (int p = 0; p < model_->num_particles; ++p) {
+      const ParticleState& state = starts_[p].state;
+      const double ratio = model_->material_of(p).is_liquid() ? state.J : state.F.determinant();
+      if (worst >= 0 && !(ratio < smallest)) continue;
+      worst = p;
+      smallest = ratio;
+    }
+    const int body = model_->body[worst];
+    return absl::StrCat("particle ", worst - model_->particles[body].first, " of \"",
+                        model_->bodies[body].name, "\" has ", smallest,
+                        " times its volume at rest");
+  }
+
+  // v − v_linear_, valid until the next call.
+  std::span<const double> CalcChange(std::span<const double> v) const {
+    change_.resize(v.size());
+    for (std::size_t i = 0; i < v.size(); ++i) change_[i] = v[i] - v_linear_[i];
+    return change_;
+  }
+
+  std::span<const int> PlacesOf(std::size_t cell) const {
+    return std::span<const int>(places_).subspan(cell * kCellBlocks, kCellBlocks);
+  }
+
+  // Stops particles that have left the bounds.
+  void FreezeLeaving(MutableBlockState state) const {
+    const GridOptions& grid = model_->grid;
+    if (grid.leaving != GridOptions::Leaving::kFreeze) return;
+    for (int p = 0; p < model_->num_particles; ++p) {
+      const int node = model_->node[p];
+      const Vector3d x = VectorAt(std::span<const double>(state.q), 3 * node);
+      if (!((x.array() < grid.lower.array()).any() || (x.array() > grid.upper.array()).any()))
+        continue;
+      Freeze(p, *state.internals);
+      for (int r = 0; r < 3; ++r) state.v[3 * node + r] = 0;
+    }
+  }
+
+  std::shared_ptr<const ParticleModel> model_;
+  const bool is_linear_;
+  Stage stage_;
+  std::span<const double> q0_, state_v0_, internals0_;
+  FreeMotionReport report_;
+
+  // the grid of the step
+  std::vector<char> is_active_;  // of each node of the block
+  ActiveGrid grid_;
+  solvers::GridDissection dissection_;
+  std::vector<int> places_;  // of the blocks of each cell in the pattern
+  solvers::BlockMatrix A_{&grid_.pattern().pattern()};
+  solvers::PartialCholesky factor_;
+
+  std::vector<ParticleStart> starts_;
+  std::vector<double> mass_;      // of each grid node
+  std::vector<double> momentum_;  // known: at the start, of gravity and of applied forces
+  std::vector<double> applied_;   // impulses of applied forces
+  std::vector<double> v0_;
+
+  // the linearisation: m(v) = residual_ + A (v − v_linear_)
+  std::vector<double> v_linear_, residual_, elastic_;
+  std::vector<Matrix3d> gradients_;  // displacement gradient of each particle there
+  Evaluation at_linear_;
+
+  std::vector<CellTerms> matrices_;
+  std::vector<double> trial_, trial_elastic_, scratch_, direction_, negated_;
+  mutable std::vector<double> dv_p_, change_, diagonal_, product_;
+};
+
+}  // namespace
+
+std::unique_ptr<BlockStep> MakeParticleStep(std::shared_ptr<const ParticleModel> model) {
+  return std::make_unique<ParticleStep>(std::move(model));
+}
+
+}  // namespace pliant::physics

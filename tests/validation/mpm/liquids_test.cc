@@ -1,0 +1,108 @@
+// Liquids of particles against hydrostatics and the dam break of Martin and Moyce (1952).
+
+#include <cmath>
+
+#include "tests/validation/validation_scene.h"
+
+namespace pliant::physics {
+namespace {
+
+// A column of water in a tank of 5 × 5 cells, of 162 mm at rest density.
+World LoadColumn(double bulk_modulus) {
+  return LoadWorld(Fill(R"(
+name: column
+time_step: 0.01
+grid: {cell_size: 0.024}
+contact: {friction: 0}
+bodies:
+  - name: tank
+    rigid:
+      motion: FIXED
+      shapes:
+        - {box: {size: [0.3, 0.3, 0.05]}, pose: {position: [0, 0, -0.025]}}
+        - {box: {size: [0.05, 0.3, 0.4]}, pose: {position: [0.085, 0, 0.2]}}
+        - {box: {size: [0.05, 0.3, 0.4]}, pose: {position: [-0.085, 0, 0.2]}}
+        - {box: {size: [0.3, 0.05, 0.4]}, pose: {position: [0, 0.085, 0.2]}}
+        - {box: {size: [0.3, 0.05, 0.4]}, pose: {position: [0, -0.085, 0.2]}}
+  - name: water
+    particles:
+      fill: {box: {size: [0.12, 0.12, 0.162]}}
+      pose: {position: [0, 0, 0.081]}
+      material: {model: LIQUID, bulk_modulus: $K, gamma: 7, density: 1000}
+probes:
+  - {name: center, position: {body: water}}
+  - {name: f, contact_force: {body: water, with: tank}}
+)",
+                        {{"$K", Number(bulk_modulus)}}));
+}
+
+struct Column {
+  double center = 0, force = 0;  // height of the centre, largest deviation counted; mean force
+};
+// `expected`: height of the centre [m].
+void ExpectColumnStands(double bulk_modulus, double expected, double until) {
+  World world = LoadColumn(bulk_modulus);
+  double force = 0;
+  int count = 0;
+  while (world.state().time < until) {
+    const absl::Status status = world.Step();
+    ASSERT_TRUE(status.ok()) << status;
+    if (world.state().time < 1) continue;
+    EXPECT_NEAR(ReadVector(world, "center").z(), expected, 0.05 * expected)
+        << "at " << world.state().time << " s";
+    force += ReadVector(world, "f").z();
+    ++count;
+  }
+  const double weight = 1000 * 0.12 * 0.12 * 0.162 * kGravity;
+  EXPECT_NEAR(force / count, weight, 0.01 * weight);
+}
+
+TEST(LiquidColumn, KeepsItsHeight) {
+  ExpectColumnStands(2e5, 0.0809, 10);
+}
+
+TEST(LiquidColumn, IsCompressedByItsWeight) {
+  ExpectColumnStands(100, 0.0578, 10);
+}
+
+// A dam of width a and height 2 a that breaks: the front after the times of Martin and Moyce.
+TEST(DamBreak, FrontAdvancesAsMeasured) {
+  constexpr double kWidth = 0.1, kCell = kWidth / 4;
+  World world = LoadWorld(Fill(R"(
+name: dam_break
+time_step: 0.002
+grid: {cell_size: $CELL}
+contact: {friction: 0}
+bodies:
+  - name: tank
+    rigid:
+      motion: FIXED
+      shapes:
+        - {box: {size: [1.2, 0.3, 0.05]}, pose: {position: [0.5, 0, -0.025]}}
+        - {box: {size: [0.05, 0.3, 0.5]}, pose: {position: [-0.025, 0, 0.25]}}
+        - {box: {size: [1.2, 0.05, 0.5]}, pose: {position: [0.5, 0.075, 0.25]}}
+        - {box: {size: [1.2, 0.05, 0.5]}, pose: {position: [0.5, -0.075, 0.25]}}
+  - name: water
+    particles:
+      fill: {box: {size: [0.1, 0.1, 0.2]}}
+      pose: {position: [0.05, 0, 0.1]}
+      material: {model: LIQUID, bulk_modulus: 2.0e4, gamma: 7, density: 1000}
+probes:
+  - {name: front, extent: {body: water, direction: [1, 0, 0], quantile: 0.99}}
+)",
+                               {{"$CELL", Number(kCell)}}));
+  struct {
+    double time, front;
+  } measured[] = {{1.98, 2.33}, {2.51, 3.00}, {2.83, 3.44}, {3.11, 3.89}};
+  for (const auto& [time, front] : measured) {
+    const double t = time / std::sqrt(2 * kGravity / kWidth);
+    while (world.state().time < t) {
+      const absl::Status status = world.Step();
+      ASSERT_TRUE(status.ok()) << status;
+    }
+    EXPECT_NEAR(Read(world, "front")[0] / kWidth, front, 0.05 * front);
+  }
+}
+
+}  // namespace
+}  // namespace pliant::physics
