@@ -251,7 +251,9 @@ struct Probe {
     kPenetration,
     kContactPoints,
     kReaction,
-    kJoint
+    kJoint,
+    kExtent,
+    kMassWithin
   };
   enum class JointQuantity { kPosition, kVelocity, kEffort };
   enum class Energy { kTotal, kKinetic, kElastic, kPotential };
@@ -270,6 +272,10 @@ struct Probe {
   Energy energy = Energy::kTotal;
   FieldMeasure measure = FieldMeasure::kVonMisesStrain;
   Reduce reduce = Reduce::kMax;
+  Eigen::Vector3d direction = Eigen::Vector3d::UnitX();  // of kExtent, of unit length, W
+  double quantile = 1;                                   // of kExtent
+  RigidTransform X_WF;  // of the box of kMassWithin, about its centre
+  Eigen::Vector3d half_size = Eigen::Vector3d::Zero();  // of the box [m]
 };
 
 // The immutable part of a world. Built once by scene/, fully validated, shared between threads and

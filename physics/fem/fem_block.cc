@@ -117,6 +117,7 @@ class FemBlock final : public DynamicsBlock, public NodeSet, public ElementSet, 
 
   int num_elements() const override { return static_cast<int>(model_->element_volumes.size()); }
   std::span<const double> element_volumes() const override { return model_->element_volumes; }
+  std::span<const double> element_masses() const override { return model_->rest->element_masses; }
 
   void CalcElementField(FieldMeasure measure, const BlockState& state,
                         std::span<double> values) const override {

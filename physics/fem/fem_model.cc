@@ -41,7 +41,8 @@ FemRestShape::FemRestShape(const FemParameters& parameters)
       dilatation(MakeDilatation(parameters, elements)),
       pattern(MakePattern(parameters, dilatation)),
       node_mass(parameters.mesh.vertices.size(), 0.0),
-      element_volumes(parameters.mesh.tetrahedra.size()) {
+      element_volumes(parameters.mesh.tetrahedra.size()),
+      element_masses(parameters.mesh.tetrahedra.size()) {
   for (std::size_t b = 0; b < elements.batches.size(); ++b) {
     const ElementBatch& batch = elements.batches[b];
     for (int l = 0; l < kLanes; ++l) {
@@ -49,6 +50,7 @@ FemRestShape::FemRestShape(const FemParameters& parameters)
       if (element < 0) continue;
       element_volumes[element] = batch.volume[l];
       const double m = batch.density[l] * batch.volume[l];
+      element_masses[element] = m;
       mass += m;
       for (const int node : batch.nodes[l]) node_mass[node] += m / 4;
     }

@@ -44,6 +44,7 @@ struct FemRestShape {
   std::vector<int> slots;
   std::vector<double> node_mass;        // row sums of M [kg]
   std::vector<double> element_volumes;  // at rest [m³]
+  std::vector<double> element_masses;   // [kg]
   double mass = 0;                      // [kg]
 
  private:

@@ -177,7 +177,15 @@ class ParticleBlock final : public DynamicsBlock, public NodeSet, public Element
   IndexRange elements_of(int part) const override {
     return part == kWholeBlock ? IndexRange{0, model_->num_particles} : model_->particles[part];
   }
+  bool are_points(int) const override { return true; }
   std::span<const double> element_volumes() const override { return model_->particle_volume; }
+  std::span<const double> element_masses() const override { return model_->particle_mass; }
+  bool HasField(FieldMeasure measure, int part) const override {
+    if (IsOfContact(measure)) return false;
+    // a liquid knows its volume, its stress and its velocity, but no strain
+    return !model_->bodies[part].material->is_liquid() || measure == FieldMeasure::kVolumeRatio ||
+           measure == FieldMeasure::kSpeed || IsOfStress(measure);
+  }
   double CalcVolume(const BlockState& state, int part) const override {
     double volume = 0;
     ForEach(part, [&](int p) {
@@ -191,6 +199,14 @@ class ParticleBlock final : public DynamicsBlock, public NodeSet, public Element
     for (int p = 0; p < model_->num_particles; ++p) {
       const std::span<double> of_particle = values.subspan(size * p, size);
       const ParticleState particle = ReadParticle(state.internals, p);
+      if (measure == FieldMeasure::kPlasticStrain) {
+        of_particle[0] = particle.plastic_strain;
+        continue;
+      }
+      if (measure == FieldMeasure::kSpeed) {
+        of_particle[0] = std::sqrt(VectorAt(state.v, 3 * model_->node[p]).squaredNorm());
+        continue;
+      }
       const Matrix3d F = CalcGradient(p, state);
       Matrix3d P = Matrix3d::Zero();
       if (IsOfStress(measure)) {

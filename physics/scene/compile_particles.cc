@@ -157,7 +157,7 @@ void SceneCompiler::DraftParticles(const v1::ParticleBody& given, const std::str
                  &particles.body.angular_velocity);
   }
   ReadParticleMaterial(given.material(), path + ".material", draft);
-  if (given.layout() == v1::ParticleBody::LAYOUT_POISSON_DISK)
+  if (given.layout() == v1::PARTICLE_LAYOUT_POISSON_DISK)
     particles.options.layout = FillOptions::Layout::kPoissonDisk;
   if (given.has_seed()) {
     if (particles.options.layout != FillOptions::Layout::kPoissonDisk) {
@@ -275,7 +275,8 @@ bool SceneCompiler::ReadParticleMaterial(const v1::ParticleMaterial& given, cons
     }
     const double value = found == values.end() ? parameter.fallback : found->second;
     body.parameters.push_back(value);
-    if (value >= parameter.smallest && value <= parameter.largest) continue;
+    const bool is_whole = !parameter.is_integer || value == std::floor(value);
+    if (value >= parameter.smallest && value <= parameter.largest && is_whole) continue;
     const bool is_incompressible = name == "poissons_ratio" && value >= 0.5;
     log_.Error(paths[name],
                absl::StrCat(NumberText(value), " is not allowed; expected ", expected,

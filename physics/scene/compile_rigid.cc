@@ -9,8 +9,8 @@
 #include "physics/geometry/convex_hull.h"
 #include "physics/geometry/triangle_bvh.h"
 #include "physics/scene/compiler.h"
-#include "physics/scene/text/field_checks.h"
 #include "physics/scene/mesh_files/surface_mesh_files.h"
+#include "physics/scene/text/field_checks.h"
 #include "physics/scene/text/scalar_text.h"
 #include "pliant/v1/scene.pb.h"
 

@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 
 #include "physics/scene/compiler.h"
-#include "physics/scene/text/field_checks.h"
 #include "physics/scene/robot_files/robot_description.h"
+#include "physics/scene/text/field_checks.h"
 #include "physics/scene/text/scalar_text.h"
 #include "pliant/v1/scene.pb.h"
 

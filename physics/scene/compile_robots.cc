@@ -10,8 +10,8 @@
 #include "physics/rigid/tree_articulation.h"
 #include "physics/rigid/tree_kinematics.h"
 #include "physics/scene/compiler.h"
-#include "physics/scene/text/field_checks.h"
 #include "physics/scene/robot_files/robot_description.h"
+#include "physics/scene/text/field_checks.h"
 #include "physics/scene/text/scalar_text.h"
 #include "pliant/v1/scene.pb.h"
 

@@ -1,5 +1,6 @@
 // Scripted inputs and probes.
 
+#include <cmath>
 #include <tuple>
 #include <utility>
 
@@ -17,6 +18,34 @@ constexpr double kMaxForce = 1e15;  // [N], [N·m]
 
 std::string CountText(int count) {
   return absl::StrCat(count, count == 1 ? " number is" : " numbers are");
+}
+
+// A measure that probes have, and why a body may be without it.
+struct MeasureName {
+  v1::FieldMeasure measure;
+  FieldMeasure of_elements;
+  const char* without;
+};
+constexpr char kNoStrain[] = "its material keeps no strain";
+constexpr char kNoSurface[] = "it has no surface of triangles. Use contact_force";
+constexpr MeasureName kMeasures[] = {
+    {v1::FIELD_MEASURE_VON_MISES_STRAIN, FieldMeasure::kVonMisesStrain, kNoStrain},
+    {v1::FIELD_MEASURE_VON_MISES_STRESS, FieldMeasure::kVonMisesStress, kNoStrain},
+    {v1::FIELD_MEASURE_VOLUME_RATIO, FieldMeasure::kVolumeRatio, kNoStrain},
+    {v1::FIELD_MEASURE_PRINCIPAL_STRETCH, FieldMeasure::kPrincipalStretch, kNoStrain},
+    {v1::FIELD_MEASURE_GREEN_STRAIN, FieldMeasure::kGreenStrain, kNoStrain},
+    {v1::FIELD_MEASURE_PRINCIPAL_STRETCHES, FieldMeasure::kPrincipalStretches, kNoStrain},
+    {v1::FIELD_MEASURE_CONTACT_PRESSURE, FieldMeasure::kContactPressure, kNoSurface},
+    {v1::FIELD_MEASURE_CONTACT_TRACTION, FieldMeasure::kContactTraction, kNoSurface},
+    {v1::FIELD_MEASURE_CAUCHY_STRESS, FieldMeasure::kCauchyStress, kNoStrain},
+    {v1::FIELD_MEASURE_PLASTIC_STRAIN, FieldMeasure::kPlasticStrain, "its material does not yield"},
+    {v1::FIELD_MEASURE_PRESSURE, FieldMeasure::kPressure, kNoStrain},
+    {v1::FIELD_MEASURE_SPEED, FieldMeasure::kSpeed, "its elements are not particles. Use velocity"},
+};
+
+std::string NameOf(const MeasureName& one) {
+  constexpr int kPrefix = sizeof("FIELD_MEASURE_") - 1;
+  return v1::FieldMeasure_Name(one.measure).substr(kPrefix);
 }
 
 // Motion of a scripted body within a step that is a jump [m].
@@ -344,13 +373,6 @@ bool SceneCompiler::ReadProbe(const v1::Probe& given, const std::string& path, P
   const auto body_or_world = [&](const char* kind, const std::string& name, int* index) {
     return name.empty() || body(kind, name, index);
   };
-  const auto deformable = [&](const char* kind, int index) {
-    if (IsDeformable(index)) return true;
-    log_.Error(
-        absl::StrCat(path, ".", kind),
-        absl::StrCat(Quoted(model_->bodies[index].name), " is rigid; expected a deformable body"));
-    return false;
-  };
   const auto point = [&](const char* kind, const v1::PointProbe& p) {
     const std::string at = absl::StrCat(path, ".", kind);
     if (!p.link().empty() && !p.body().empty()) {
@@ -477,56 +499,16 @@ bool SceneCompiler::ReadProbe(const v1::Probe& given, const std::string& path, P
     case v1::Probe::kVolume:
       probe->kind = Probe::Kind::kVolume;
       return body("volume.body", given.volume().body(), &probe->body) &&
-             deformable("volume.body", probe->body);
+             CheckDeformable(probe->body, path + ".volume.body");
     case v1::Probe::kField:
       probe->kind = Probe::Kind::kField;
-      switch (given.field().measure()) {
-        case v1::FIELD_MEASURE_VON_MISES_STRAIN:
-          probe->measure = FieldMeasure::kVonMisesStrain;
-          break;
-        case v1::FIELD_MEASURE_VON_MISES_STRESS:
-          probe->measure = FieldMeasure::kVonMisesStress;
-          break;
-        case v1::FIELD_MEASURE_VOLUME_RATIO:
-          probe->measure = FieldMeasure::kVolumeRatio;
-          break;
-        case v1::FIELD_MEASURE_PRINCIPAL_STRETCH:
-          probe->measure = FieldMeasure::kPrincipalStretch;
-          break;
-        case v1::FIELD_MEASURE_GREEN_STRAIN:
-          probe->measure = FieldMeasure::kGreenStrain;
-          break;
-        case v1::FIELD_MEASURE_PRINCIPAL_STRETCHES:
-          probe->measure = FieldMeasure::kPrincipalStretches;
-          break;
-        case v1::FIELD_MEASURE_CONTACT_PRESSURE:
-          probe->measure = FieldMeasure::kContactPressure;
-          break;
-        case v1::FIELD_MEASURE_CONTACT_TRACTION:
-          probe->measure = FieldMeasure::kContactTraction;
-          break;
-        case v1::FIELD_MEASURE_CAUCHY_STRESS:
-          probe->measure = FieldMeasure::kCauchyStress;
-          break;
-        default:
-          return Missing(path + ".field.measure",
-                         "VON_MISES_STRAIN, VON_MISES_STRESS, VOLUME_RATIO, PRINCIPAL_STRETCH, "
-                         "GREEN_STRAIN, PRINCIPAL_STRETCHES, CONTACT_PRESSURE, CONTACT_TRACTION "
-                         "or CAUCHY_STRESS",
-                         &log_);
-      }
-      switch (given.field().reduce()) {
-        case v1::FieldProbe::REDUCE_MIN:
-          probe->reduce = Probe::Reduce::kMin;
-          break;
-        case v1::FieldProbe::REDUCE_MEAN:
-          probe->reduce = Probe::Reduce::kMean;
-          break;
-        default:
-          probe->reduce = Probe::Reduce::kMax;
-      }
-      return body("field.body", given.field().body(), &probe->body) &&
-             deformable("field.body", probe->body);
+      return ReadFieldProbe(given.field(), path + ".field", probe);
+    case v1::Probe::kExtent:
+      probe->kind = Probe::Kind::kExtent;
+      return ReadExtentProbe(given.extent(), path + ".extent", probe);
+    case v1::Probe::kMassWithin:
+      probe->kind = Probe::Kind::kMassWithin;
+      return ReadMassWithinProbe(given.mass_within(), path + ".mass_within", probe);
     case v1::Probe::kPenetration:
       probe->kind = Probe::Kind::kPenetration;
       return pair("penetration", given.penetration());
@@ -537,10 +519,104 @@ bool SceneCompiler::ReadProbe(const v1::Probe& given, const std::string& path, P
       log_.Error(path,
                  "samples nothing; expected one of position, velocity, orientation, "
                  "angular_velocity, contact_force, "
-                 "wrench, reaction, energy, momentum, volume, field, joint, penetration or "
-                 "contact_points");
+                 "wrench, reaction, energy, momentum, volume, field, joint, penetration, "
+                 "contact_points, extent or mass_within");
       return false;
   }
+  return false;
+}
+
+bool SceneCompiler::ReadFieldProbe(const v1::FieldProbe& given, const std::string& path,
+                                   Probe* probe) {
+  const MeasureName* named = nullptr;
+  std::vector<std::string> names;
+  for (const MeasureName& one : kMeasures) {
+    if (one.measure == given.measure()) named = &one;
+    names.push_back(NameOf(one));
+  }
+  if (named == nullptr) return Missing(path + ".measure", JoinWithOr(names), &log_);
+  probe->measure = named->of_elements;
+  switch (given.reduce()) {
+    case v1::FieldProbe::REDUCE_MIN:
+      probe->reduce = Probe::Reduce::kMin;
+      break;
+    case v1::FieldProbe::REDUCE_MEAN:
+      probe->reduce = Probe::Reduce::kMean;
+      break;
+    default:
+      probe->reduce = Probe::Reduce::kMax;
+  }
+  probe->body = ResolveBody(given.body(), path + ".body");
+  if (probe->body < 0 || !CheckDeformable(probe->body, path + ".body")) return false;
+
+  const Body& body = model_->bodies[probe->body];
+  if (body.block == kWorldBlock) return true;  // not built, because of an error
+  const ElementSet& elements = *model_->blocks[body.block]->abilities().elements;
+  const auto has = [&](const MeasureName& one) {
+    return IsOfContact(one.of_elements) ? !body.surface.triangles.empty()
+                                        : elements.HasField(one.of_elements, body.part);
+  };
+  if (has(*named)) return true;
+  names.clear();
+  for (const MeasureName& one : kMeasures)
+    if (has(one)) names.push_back(NameOf(one));
+  log_.Error(path + ".measure",
+             absl::StrCat(NameOf(*named), " is not known of ", Quoted(body.name), ": ",
+                          named->without, "; expected ", JoinWithOr(names)));
+  return false;
+}
+
+bool SceneCompiler::ReadExtentProbe(const v1::ExtentProbe& given, const std::string& path,
+                                    Probe* probe) {
+  bool ok = true;
+  if (given.direction().empty()) {
+    ok = Missing(path + ".direction", "3 numbers, such as [1, 0, 0]", &log_);
+  } else {
+    ok = ReadVector(path + ".direction", given.direction(), "direction", kMaxLength, &log_,
+                    &probe->direction);
+    const double norm = std::sqrt(probe->direction.squaredNorm());
+    if (ok && !(norm > 1e-9)) {
+      log_.Error(path + ".direction", "is zero; expected a vector that points somewhere");
+      ok = false;
+    }
+    probe->direction /= norm;
+  }
+  if (given.has_quantile()) {
+    probe->quantile = given.quantile();
+    if (!(given.quantile() >= 0 && given.quantile() <= 1)) {
+      log_.Error(path + ".quantile", absl::StrCat(NumberText(given.quantile()),
+                                                  " is not allowed; expected a part of the mass, "
+                                                  "from 0 to 1"));
+      ok = false;
+    }
+  }
+  probe->body = ResolveBody(given.body(), path + ".body");
+  return probe->body >= 0 && CheckDeformable(probe->body, path + ".body") && ok;
+}
+
+bool SceneCompiler::ReadMassWithinProbe(const v1::MassWithinProbe& given, const std::string& path,
+                                        Probe* probe) {
+  bool ok = true;
+  const v1::Box& box = given.box();
+  if (box.size().empty()) {
+    ok = Missing(path + ".box.size", "3 numbers in metres, each a full length", &log_);
+  } else {
+    ok = ReadVector(path + ".box.size", box.size(), "full length in metres", kMaxLength, &log_,
+                    &probe->half_size);
+    for (int i = 0; i < box.size_size(); ++i)
+      ok &= CheckLength(absl::StrCat(path, ".box.size[", i, "]"), true, box.size(i), "full length",
+                        &log_);
+    probe->half_size *= 0.5;
+  }
+  ok &= ReadPose(path + ".box.pose", box.pose(), &log_, &probe->X_WF);
+  probe->body = ResolveBody(given.body(), path + ".body");
+  return probe->body >= 0 && CheckDeformable(probe->body, path + ".body") && ok;
+}
+
+bool SceneCompiler::CheckDeformable(int body, const std::string& path) {
+  if (IsDeformable(body)) return true;
+  log_.Error(path, absl::StrCat(Quoted(model_->bodies[body].name),
+                                " is rigid; expected a deformable body"));
   return false;
 }
 

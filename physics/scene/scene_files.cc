@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 
 #include "physics/scene/compiler.h"
-#include "physics/scene/text/field_checks.h"
 #include "physics/scene/mesh_files/volume_mesh_files.h"
+#include "physics/scene/text/field_checks.h"
 #include "physics/scene/text/scalar_text.h"
 #include "pliant/v1/scene.pb.h"
 #include "xxhash.h"

@@ -10,6 +10,7 @@
 #include "physics/spatial/demand.h"
 #include "physics/world/body_motion.h"
 #include "physics/world/contact_fields.h"
+#include "physics/world/mass_distribution.h"
 
 namespace pliant::physics {
 namespace {
@@ -311,6 +312,10 @@ ProbeValue ProbeSampler::Sample(const Probe& probe, const State& state, const St
       return Number(SampleVolume(model_, state, probe.body));
     case Probe::Kind::kField:
       return {.numbers = SampleField(model_, probe, state, report, h)};
+    case Probe::Kind::kExtent:
+      return Number(CalcExtent(model_, state, probe.body, probe.direction, probe.quantile));
+    case Probe::Kind::kMassWithin:
+      return Number(CalcMassWithin(model_, state, probe.body, probe.X_WF, probe.half_size));
     case Probe::Kind::kContactPoints:
       return SampleContactPoints(probe, report);
     case Probe::Kind::kReaction:
@@ -356,6 +361,8 @@ int CountProbeNumbers(const Probe& probe) {
     case Probe::Kind::kEnergy:
     case Probe::Kind::kVolume:
     case Probe::Kind::kPenetration:
+    case Probe::Kind::kExtent:
+    case Probe::Kind::kMassWithin:
       return 1;
     case Probe::Kind::kField:
       return CountComponents(probe.measure);

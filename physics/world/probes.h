@@ -31,6 +31,8 @@ struct ProbeValue {
 //   volume               [m³]
 //   field                MIN, MAX or volume-weighted MEAN over the elements; of contact over the
 //                        surface's triangles, by area
+//   extent               how far the body reaches along a direction, see CalcExtent [m]
+//   mass_within          of the elements whose centres are in a box [kg]
 //   penetration          largest overlap at this state [m], ≥ 0
 //   contact_points       rows of the step that led here; the normal points from the first body
 //                        named to the second, the impulse is on the second

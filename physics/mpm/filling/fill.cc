@@ -17,6 +17,8 @@ using Eigen::Vector3d;
 constexpr int kCandidates = 4;
 // Maximum number of random points in each cell that are tried for these.
 constexpr int kMaxThrows = 64;
+// Blocks of more cells than this ask whether they are cancelled.
+constexpr double kAskedCells = 64;
 // Relative to the spacing, the distance within which particles crowd each other: twice the largest
 // radius of balls that fill space, 2 ∛(1 / (4 √2)).
 constexpr double kReach = 1.1225;
@@ -72,7 +74,8 @@ class CellSearch {
     const bool is_cell = (end - begin).maxCoeff() <= 1;
     double distance = -depth_;
     if (!is_deep) {
-      if (!is_cell && is_cancelled_ && is_cancelled_()) return false;
+      if (size.prod() > kAskedCells * lattice_.step.prod() && is_cancelled_ && is_cancelled_())
+        return false;
       distance = solid_.CalcDistance(lattice_.At(0.5 * (begin + end)));
       const double radius = 0.5 * std::sqrt(size.squaredNorm());
       if (distance > 1.001 * radius) return true;

@@ -33,8 +33,8 @@ struct ParticleFill {
 
 // Fills a solid, bitwise the same on every machine. A lattice is fitted to the bounds of the solid:
 // along each axis, its spacing divides their length evenly. A Poisson disk sample has exactly
-// round(volume / spacing³) particles, at least one, unless the solid is too thin to be hit so often.
-// Particles near to each other have numbers near to each other.
+// round(volume / spacing³) particles, at least one, unless the solid is too thin to be hit so
+// often. Particles near to each other have numbers near to each other.
 //
 // is_cancelled  asked often
 // errors        CANCELLED
