@@ -71,6 +71,10 @@ const bar = new ClockBar({
     bodies.arrows.group.visible = on;
     stage.invalidate();
   },
+  showSurface: (on) => {
+    bodies.showSurface(on);
+    stage.invalidate();
+  },
   resetView: () => stage.resetView(),
 });
 const driver = new Driver(
@@ -127,6 +131,7 @@ function animate(now: number): void {
 
 function showWorld(world: WorldInfo): void {
   bodies.build(world);
+  bar.offerSurface(world.points.length > 0);
   latest = null;
   pulled = '';
   hooks.forget();

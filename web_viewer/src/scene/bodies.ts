@@ -17,6 +17,7 @@ import type { Hit } from '../drive/pull';
 import { ForceArrows } from './arrows';
 import { makeFloor } from './floor';
 import { Materials } from './materials';
+import { ParticleSurface } from './points/particle_surface';
 import { PointBody } from './points/point_body';
 import { isDiverging, roundUp, type AutoRange } from './range';
 import { interestingBox, shapeGeometry, withGround } from './shapes';
@@ -49,6 +50,7 @@ export class Bodies {
   soft: SoftBody[] = [];
   points: PointBody[] = [];
   private deformables = new Map<number, SoftBody | PointBody>(); // by index in frames
+  private readonly surface: ParticleSurface; // around all particles
   private picked: { body: PointBody; index: number } | null = null;
   private floor: Group | null = null;
   private fitted = false;
@@ -61,7 +63,18 @@ export class Bodies {
   // `plain`: without expensive shading
   constructor(private readonly plain: boolean) {
     this.materials = new Materials(plain);
-    this.root.add(this.arrows.group);
+    this.surface = new ParticleSurface(plain ? 0.5 : 1);
+    this.root.add(this.arrows.group, this.surface.object);
+  }
+
+  // Shows particles as a surface, or as balls.
+  showSurface(on: boolean): void {
+    this.surface.object.visible = on;
+    this.coverPoints();
+  }
+
+  private coverPoints(): void {
+    for (const body of this.points) body.covered = this.surface.object.visible;
   }
 
   build(world: WorldInfo): void {
@@ -74,6 +87,8 @@ export class Bodies {
     });
     this.soft = world.soft.map((info) => new SoftBody(info, this.plain));
     this.points = world.points.map((info) => new PointBody(info, this.plain));
+    this.surface.setBodies(this.points);
+    this.coverPoints();
     this.deformables = new Map(this.coloured.map((body) => [body.info.body, body]));
     for (const body of this.rigid) this.root.add(body.group);
     for (const { object } of this.coloured) this.root.add(object);
@@ -113,7 +128,9 @@ export class Bodies {
   }
 
   colour(range: AutoRange): void {
-    for (const body of this.coloured) body.setRange(range.range, isDiverging(range.measure));
+    const diverging = isDiverging(range.measure);
+    for (const body of this.coloured) body.setRange(range.range, diverging);
+    this.surface.setDiverging(diverging);
   }
 
   // Marks the particle that was picked, if one was.

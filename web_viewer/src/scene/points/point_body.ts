@@ -15,16 +15,20 @@ import {
 import type { PointFrame, PointsInfo } from '../../link/messages';
 import { FieldColors } from '../field_colors';
 import type { Range } from '../range';
-import { sphereMaterial, sphereShadow, sphereUniforms } from './sphere_material';
+import { setUp } from './light';
+import { sphereDepth, sphereMaterial, sphereShadow, sphereUniforms } from './sphere_material';
 
 export class PointBody {
   readonly object: Points<BufferGeometry, ShaderMaterial>;
+  readonly depths: Points<BufferGeometry, ShaderMaterial>; // for a ParticleSurface
+  readonly largest: number; // radius [m]
+  // Whether a surface is drawn around the balls, which then only cast their shadows; the marked one is drawn.
+  covered = false;
   latest: PointFrame | null = null;
   readonly bounds = new Box3();
   private readonly uniforms = sphereUniforms();
   private readonly colors = new FieldColors();
   private readonly shadow: ShaderMaterial;
-  private readonly largest: number; // radius [m]
 
   constructor(
     readonly info: PointsInfo,
@@ -42,12 +46,14 @@ export class PointBody {
     this.object.frustumCulled = false;
     this.object.visible = false;
     this.object.raycast = (ray, hits) => this.cast(ray, hits);
-    this.object.onBeforeShadow = (renderer) => this.setPixels(renderer);
+    this.object.onBeforeShadow = (renderer) => this.prepare(renderer, false);
     this.object.onBeforeRender = (renderer, _scene, camera) => {
-      this.setPixels(renderer);
-      this.colors.table.updateMatrix();
-      material.uniforms.up.value.set(0, 0, 1).transformDirection(camera.matrixWorldInverse);
+      this.prepare(renderer, this.covered);
+      setUp(material, camera);
     };
+    this.depths = new Points(geometry, sphereDepth(this.uniforms, this.colors.table));
+    this.depths.frustumCulled = false;
+    this.depths.onBeforeRender = (renderer) => this.prepare(renderer, false);
   }
 
   // Shows a frame. Returns the buffers of the previous one for reuse.
@@ -96,8 +102,7 @@ export class PointBody {
 
   dispose(): void {
     this.object.geometry.dispose();
-    this.object.material.dispose();
-    this.shadow.dispose();
+    for (const material of [this.object.material, this.depths.material, this.shadow]) material.dispose();
     this.colors.dispose();
   }
 
@@ -124,8 +129,13 @@ export class PointBody {
     hits.push({ distance: nearest, point: ray.at(nearest, new Vector3()), object: this.object, index });
   }
 
-  private setPixels(renderer: WebGLRenderer): void {
+  // Call right before each drawing: all draw the same geometry.
+  private prepare(renderer: WebGLRenderer, onlyMarked: boolean): void {
     this.uniforms.pixels.value = renderer.getRenderTarget()?.height ?? renderer.getDrawingBufferSize(new Vector2()).y;
+    this.colors.table.updateMatrix();
+    const marked = this.uniforms.marked.value;
+    if (onlyMarked) this.object.geometry.setDrawRange(Math.max(0, marked), marked < 0 ? 0 : 1);
+    else this.object.geometry.setDrawRange(0, Infinity);
   }
 
   // Reuses the attribute of this name, and with it its GPU buffer: a body always has the same number of points.

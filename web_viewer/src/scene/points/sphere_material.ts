@@ -1,10 +1,11 @@
 // Materials that draw points as lit balls. Each point is a square of pixels on which the fragment shader finds the ball's normal
 // and depth. Colour, shadow and everything else that is the same all over a ball is computed once per point, so that many small
 // balls are cheap also where WebGL renders in software.
-import { Color, ShaderMaterial, UniformsLib, UniformsUtils, Vector3, type IUniform, type Texture } from 'three';
+import { Color, ShaderMaterial, Vector3, type IUniform, type Texture } from 'three';
+import { kSun, kSunlight, lightUniforms } from './light';
 
 // The place and size of a point. A ball has its depth where it is nearest to the viewer; the shadow map has that of its centre.
-const kPlace = /* glsl */ `
+export const kPlace = /* glsl */ `
   uniform vec3 origin, quantum; // position = origin + quantum · attribute
   uniform float pixels;         // height of the picture
   uniform int marked;           // index of a point that stands out; −1: none
@@ -17,7 +18,8 @@ const kPlace = /* glsl */ `
     return gl_VertexID == marked ? 1.3 * radius : radius;
   }`;
 
-const kDisc = /* glsl */ `
+// Where on its ball a pixel of a point is, seen from the viewer: x to the right, y up, in radii.
+export const kDisc = /* glsl */ `
   vec2 onDisc() {
     return vec2(2.0, -2.0) * gl_PointCoord + vec2(-1.0, 1.0);
   }`;
@@ -45,44 +47,18 @@ export function sphereMaterial(shared: SphereUniforms, table: Texture, plain: bo
   const material = new ShaderMaterial({
     lights: true,
     defines: plain ? { PLAIN: '' } : {},
-    uniforms: UniformsUtils.merge([UniformsLib.lights, {}]),
+    uniforms: lightUniforms(),
     vertexShader: /* glsl */ `
-      #include <packing>
       ${kPlace}
       attribute float field; // 0 … 1
       uniform sampler2D table;
       uniform mat3 span; // from the field to the table
-      uniform vec3 markColor, sky, ground;
-      struct DirectionalLight {
-        vec3 direction;
-        vec3 color;
-      };
-      uniform DirectionalLight directionalLights[NUM_DIR_LIGHTS];
-      #if NUM_DIR_LIGHT_SHADOWS > 0
-        uniform sampler2D directionalShadowMap[NUM_DIR_LIGHT_SHADOWS];
-        uniform mat4 directionalShadowMatrix[NUM_DIR_LIGHT_SHADOWS];
-      #endif
+      uniform vec3 markColor;
+      ${kSun}
+      ${kSunlight}
       varying vec3 fromSun, fromSky, fromGround; // light that the ball reflects from each
       varying vec2 depth;                        // of its middle, and how much less it is at its pole
       varying vec3 toEye;
-
-      // The part of the sun that reaches a point of the world, 0 … 1.
-      float sunlight(vec3 point) {
-        #if NUM_DIR_LIGHT_SHADOWS > 0
-          vec4 at = directionalShadowMatrix[0] * vec4(point, 1.0);
-          vec3 seen = at.xyz / at.w;
-          if (any(lessThan(seen, vec3(0.0))) || any(greaterThan(seen, vec3(1.0)))) return 1.0;
-          vec2 texel = 1.0 / vec2(textureSize(directionalShadowMap[0], 0));
-          float lit = 0.0;
-          for (int k = 0; k < 4; ++k) {
-            vec2 aside = texel * (vec2(k & 1, k >> 1) * 2.0 - 1.0);
-            lit += step(seen.z - 0.0005, unpackRGBAToDepth(texture2D(directionalShadowMap[0], seen.xy + aside)));
-          }
-          return 0.25 * lit;
-        #else
-          return 1.0;
-        #endif
-      }
 
       void main() {
         vec4 world = modelMatrix * vec4(place(), 1.0);
@@ -104,12 +80,7 @@ export function sphereMaterial(shared: SphereUniforms, table: Texture, plain: bo
       }`,
     fragmentShader: /* glsl */ `
       ${kDisc}
-      struct DirectionalLight {
-        vec3 direction;
-        vec3 color;
-      };
-      uniform DirectionalLight directionalLights[NUM_DIR_LIGHTS];
-      uniform vec3 up; // in view space
+      ${kSun}
       varying vec3 fromSun, fromSky, fromGround;
       varying vec2 depth;
       varying vec3 toEye;
@@ -134,9 +105,6 @@ export function sphereMaterial(shared: SphereUniforms, table: Texture, plain: bo
     table: { value: table },
     span: { value: table.matrix },
     markColor: { value: new Color('#ff7a3d') },
-    sky: { value: new Color(0.42, 0.44, 0.47) },
-    ground: { value: new Color(0.24, 0.235, 0.23) },
-    up: { value: new Vector3(0, 0, 1) },
   });
   return material;
 }
@@ -163,5 +131,41 @@ export function sphereShadow(shared: SphereUniforms): ShaderMaterial {
       }`,
   });
   Object.assign(material.uniforms, shared);
+  return material;
+}
+
+// Draws somewhat larger balls into a picture of their depths from the viewer [m] and their places in the colour table.
+export function sphereDepth(shared: SphereUniforms, table: Texture): ShaderMaterial {
+  const material = new ShaderMaterial({
+    vertexShader: /* glsl */ `
+      ${kPlace}
+      attribute float field;
+      uniform mat3 span;
+      varying vec3 ball; // depth of its middle, radius, place in the table
+      varying vec2 depth;
+      void main() {
+        float large = 1.25 * radius;
+        vec4 centre = modelViewMatrix * vec4(place(), 1.0);
+        vec4 pole = projectionMatrix * (centre + vec4(0.0, 0.0, large, 0.0));
+        gl_Position = projectionMatrix * centre;
+        gl_PointSize = pixels * projectionMatrix[1][1] * large / gl_Position.w;
+        float middle = 0.5 * gl_Position.z / gl_Position.w + 0.5;
+        depth = vec2(middle, middle - (0.5 * pole.z / pole.w + 0.5));
+        ball = vec3(-centre.z, large, clamp((span * vec3(field, 0.5, 1.0)).x, 0.0, 1.0));
+      }`,
+    fragmentShader: /* glsl */ `
+      ${kDisc}
+      varying vec3 ball;
+      varying vec2 depth;
+      void main() {
+        vec2 p = onDisc();
+        float square = dot(p, p);
+        if (square > 1.0) discard;
+        float bulge = sqrt(1.0 - square);
+        gl_FragColor = vec4(ball.x - bulge * ball.y, ball.z, 0.0, 1.0);
+        gl_FragDepth = depth.x - bulge * depth.y;
+      }`,
+  });
+  Object.assign(material.uniforms, shared, { span: { value: table.matrix } });
   return material;
 }
