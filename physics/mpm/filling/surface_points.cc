@@ -52,10 +52,10 @@ class Rings {
 };
 
 // Candidates for each point that is kept.
-constexpr int kCandidates = 5;
+constexpr int kSurfaceCandidates = 5;
 // Relative to the spacing, the distance within which points of a surface crowd each other: twice
 // the largest radius of discs on it, 2 √(1 / (2 √3)).
-constexpr double kReach = 1.0746;
+constexpr double kSurfaceReach = 1.0746;
 // Cosine of the angle between the faces of an edge that points must mark.
 constexpr double kSharpCosine = 0.866;
 // Share of the points that may lie on such edges; a jagged surface is made of them.
@@ -117,7 +117,7 @@ std::vector<Vector3d> SpreadOverEdges(const TriangleMesh& mesh, const TriangleBv
   const int num_corners = static_cast<int>(points.size());
   const int count = static_cast<int>(std::clamp(num_gaps, 0.0, 1.0 * max_points));
   if (count == 0) return points;
-  Stratify(lengths, total, std::int64_t{kCandidates} * count, random, [&](int edge) {
+  Stratify(lengths, total, std::int64_t{kSurfaceCandidates} * count, random, [&](int edge) {
     const Vector3d &a = mesh.vertices[edges[edge][0]], &b = mesh.vertices[edges[edge][1]];
     points.push_back(a + random->Next() * (b - a));
   });
@@ -140,7 +140,7 @@ std::vector<Vector3d> SpreadOverMesh(const TriangleMesh& mesh, const TriangleBvh
         SpreadOverEdges(mesh, *edges_of, spacing, static_cast<int>(kMaxEdgeShare * count), &random);
   }
   const int num_fixed = static_cast<int>(points.size());
-  Stratify(areas, total, std::int64_t{kCandidates} * count, &random, [&](int triangle) {
+  Stratify(areas, total, std::int64_t{kSurfaceCandidates} * count, &random, [&](int triangle) {
     // uniform over the triangle
     const auto& t = mesh.triangles[triangle];
     const double root = std::sqrt(random.Next()), along = random.Next();
@@ -148,7 +148,7 @@ std::vector<Vector3d> SpreadOverMesh(const TriangleMesh& mesh, const TriangleBvh
     points.push_back((1 - root) * a + root * ((1 - along) * b + along * c));
   });
   return Choose(points, EliminateCrowded(points, num_fixed, std::max(0, count - num_fixed),
-                                         kReach * spacing));
+                                         kSurfaceReach * spacing));
 }
 
 // Rings of latitude and longitude on the unit sphere, stretched.

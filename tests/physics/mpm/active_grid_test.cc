@@ -16,7 +16,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-constexpr double kCellSize = 0.1;
+constexpr double kEdge = 0.1;
 
 std::vector<double> DrawPositions(int count, double size, unsigned seed) {
   std::mt19937 random(seed);
@@ -38,13 +38,12 @@ TEST(Kernel, ReproducesLinearFieldsAndTheirGradients) {
   const Vector3d at_origin(in(random), in(random), in(random));
   for (int trial = 0; trial < 100; ++trial) {
     const Vector3d x(in(random), in(random), in(random));
-    const GridIndex cell = FindCell(x, kCellSize);
-    const Kernel kernel(x, cell, kCellSize);
+    const GridIndex cell = FindCell(x, kEdge);
+    const Kernel kernel(x, cell, kEdge);
     NodeVectors values;
     double sum = 0;
     for (int a = 0; a < kKernelNodes; ++a) {
-      const Vector3d node =
-          kCellSize * Vector3d(cell[0] + a / 9, cell[1] + a / 3 % 3, cell[2] + a % 3);
+      const Vector3d node = kEdge * Vector3d(cell[0] + a / 9, cell[1] + a / 3 % 3, cell[2] + a % 3);
       EXPECT_NEAR(
           (node - x - Vector3d(kernel.arm[0][a], kernel.arm[1][a], kernel.arm[2][a])).norm(), 0,
           1e-15);
@@ -56,7 +55,7 @@ TEST(Kernel, ReproducesLinearFieldsAndTheirGradients) {
     EXPECT_NEAR(sum, 1, 1e-14);
     EXPECT_NEAR((Interpolate(kernel, values) - at_origin - slope * x).norm(), 0, 1e-14);
     EXPECT_NEAR((InterpolateGradient(kernel, values) - slope).norm(), 0, 1e-12);
-    EXPECT_NEAR((InterpolateAffine(kernel, values, kCellSize) - slope).norm(), 0, 1e-12);
+    EXPECT_NEAR((InterpolateAffine(kernel, values, kEdge) - slope).norm(), 0, 1e-12);
   }
 }
 
@@ -66,11 +65,11 @@ TEST(ActiveGrid, HasExactlyTheNodesThatKernelsReach) {
     const std::vector<double> positions = DrawPositions(count, 0.6, count);
     std::vector<char> is_active(count, 1);
     if (count > 1) is_active[1] = 0;
-    ASSERT_TRUE(grid.Build(positions, is_active, kCellSize, 1'000'000).ok());
+    ASSERT_TRUE(grid.Build(positions, is_active, kEdge, 1'000'000).ok());
     std::set<GridIndex> expected;
     for (int i = 0; i < count; ++i) {
       if (!is_active[i]) continue;
-      const GridIndex cell = FindCell(PointAt(positions, i), kCellSize);
+      const GridIndex cell = FindCell(PointAt(positions, i), kEdge);
       for (int a = 0; a < kKernelNodes; ++a)
         expected.insert({cell[0] + a / 9, cell[1] + a / 3 % 3, cell[2] + a % 3});
     }
@@ -90,7 +89,7 @@ TEST(ActiveGrid, HasExactlyTheNodesThatKernelsReach) {
       }
       for (int i = cell.first; i < cell.first + cell.count; ++i) {
         seen.push_back(grid.points()[i]);
-        EXPECT_EQ(FindCell(PointAt(positions, seen.back()), kCellSize), cell.index);
+        EXPECT_EQ(FindCell(PointAt(positions, seen.back()), kEdge), cell.index);
       }
     }
     std::ranges::sort(seen);
@@ -105,24 +104,24 @@ TEST(ActiveGrid, KnowsWhetherItsCellsStay) {
   ActiveGrid grid;
   std::vector<double> positions = DrawPositions(50, 0.6, 3);
   const std::vector<char> is_active(50, 1);
-  ASSERT_TRUE(grid.Build(positions, is_active, kCellSize, 1000).ok());
+  ASSERT_TRUE(grid.Build(positions, is_active, kEdge, 10000).ok());
   EXPECT_FALSE(grid.is_unchanged());
-  ASSERT_TRUE(grid.Build(positions, is_active, kCellSize, 1000).ok());
+  ASSERT_TRUE(grid.Build(positions, is_active, kEdge, 10000).ok());
   EXPECT_TRUE(grid.is_unchanged());
-  positions[0] += 2 * kCellSize;
-  ASSERT_TRUE(grid.Build(positions, is_active, kCellSize, 1000).ok());
+  positions[0] += 2 * kEdge;
+  ASSERT_TRUE(grid.Build(positions, is_active, kEdge, 10000).ok());
   EXPECT_FALSE(grid.is_unchanged());
 }
 
 TEST(ActiveGrid, RefusesWhatItCannotHold) {
   ActiveGrid grid;
   const std::vector<char> is_active(1, 1);
-  const absl::Status many = grid.Build(std::vector<double>{0, 0, 0}, is_active, kCellSize, 26);
+  const absl::Status many = grid.Build(std::vector<double>{0, 0, 0}, is_active, kEdge, 26);
   EXPECT_NE(many.message().find("27 nodes"), std::string::npos) << many;
-  EXPECT_FALSE(grid.Build(std::vector<double>{1e6, 0, 0}, is_active, kCellSize, 100).ok());
+  EXPECT_FALSE(grid.Build(std::vector<double>{1e6, 0, 0}, is_active, kEdge, 100).ok());
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_FALSE(grid.Build(std::vector<double>{nan, 0, 0}, is_active, kCellSize, 100).ok());
-  EXPECT_TRUE(grid.Build(std::vector<double>{0, 0, 0}, is_active, kCellSize, 27).ok());
+  EXPECT_FALSE(grid.Build(std::vector<double>{nan, 0, 0}, is_active, kEdge, 100).ok());
+  EXPECT_TRUE(grid.Build(std::vector<double>{0, 0, 0}, is_active, kEdge, 27).ok());
 }
 
 }  // namespace

@@ -85,6 +85,12 @@ class Flight {
   std::vector<double> q_, v_, internals_, q0_, v0_, internals0_;
 };
 
+BlockInputs Falling() {
+  BlockInputs inputs;
+  inputs.gravity = {0, 0, -9.81};
+  return inputs;
+}
+
 class ParticleMaterials
     : public testing::TestWithParam<std::pair<const char*, std::vector<double>>> {
  protected:
@@ -134,7 +140,7 @@ TEST_P(ParticleMaterials, ForcesAreDerivativesOfThePotential) {
   body.angular_velocity = {10, -30, 20};
   Flight flight(body);
   for (int n = 0; n < 3; ++n) flight.Step({0, 0, -9.81});
-  ASSERT_TRUE(flight.Pose({.gravity = {0, 0, -9.81}}).ok());
+  ASSERT_TRUE(flight.Pose(Falling()).ok());
   BlockStep& step = flight.step();
   const std::size_t n = step.space().num_velocities();
   std::mt19937 random(1);
@@ -258,7 +264,7 @@ TEST(ParticleFlight, LeavingTheBoundsIsAFaultOrStopsTheParticle) {
       const std::vector<double> q0 = q, v0 = v, internals0 = internals;
       Stage stage;
       stage.h = kStep;
-      status = step->Pose(stage, {q0, v0, internals0}, {.gravity = {0, 0, -9.81}});
+      status = step->Pose(stage, {q0, v0, internals0}, Falling());
       if (!status.ok()) break;
       ASSERT_TRUE(step->Factor({}).ok());
       std::vector<double> next(step->space().num_velocities());
