@@ -131,10 +131,14 @@ void SceneCompiler::CheckOverlaps() {
     double& depth = depths[{contact.body_a, contact.body_b}];
     depth = std::max(depth, -contact.gap);
   }
+  const auto thickness = [&](int body) {
+    if (body >= static_cast<int>(placements_.size())) return detector.thickness(body);
+    const BodyDraft& draft = drafts_[placements_[body].draft];
+    return draft.particles ? draft.particles->solid->CalcThickness() : detector.thickness(body);
+  };
   std::size_t count = 0;
   for (const auto& [pair, depth] : depths) {
-    const double thinner =
-        std::min(detector.thickness(pair.first), detector.thickness(pair.second));
+    const double thinner = std::min(thickness(pair.first), thickness(pair.second));
     if (!(depth > std::max(model_->contact.margin, kInside * thinner))) continue;
     if (++count > kMaxOverlapsNamed) continue;
     log_.Warning(PathOfBody(pair.second),

@@ -92,9 +92,8 @@ std::string ReadAll(const std::filesystem::path& path) {
   return bytes.str();
 }
 
-// The same scene with edges four times as long, for few tetrahedra.
-std::string Coarsen(std::string scene) {
-  const std::string key = "edge_length: ";
+// The same scene with lengths after `key` four times as long.
+std::string Coarsen(std::string scene, const std::string& key) {
   for (std::size_t at = scene.find(key); at != std::string::npos; at = scene.find(key, at + 1)) {
     const std::size_t begin = at + key.size();
     std::size_t end = begin;
@@ -114,7 +113,9 @@ std::vector<std::string> LoadScenes(const std::string& folder) {
   }
   std::sort(paths.begin(), paths.end());
   std::vector<std::string> scenes;
-  for (const auto& path : paths) scenes.push_back(Coarsen(ReadAll(path)));
+  // for few tetrahedra and particles
+  for (const auto& path : paths)
+    scenes.push_back(Coarsen(Coarsen(ReadAll(path), "edge_length: "), "cell_size: "));
   return scenes;
 }
 
@@ -220,6 +221,7 @@ void FeedScene(const std::string& text, Random* random, Count* count) {
   physics::SceneOptions options;
   options.allow_files = false;
   options.limits.max_tetrahedra = 200;
+  options.limits.max_particles = 1000;
   options.limits.max_bodies = 50;
   options.repair_meshes = random->OneIn(8);
   if (random->OneIn(8))

@@ -60,6 +60,12 @@ double Solid::CalcMaxArea() const {
   return 2 * (size.x() * size.y() + size.y() * size.z() + size.z() * size.x());
 }
 
+double Solid::CalcThickness() const {
+  const Torus* torus = std::get_if<Torus>(&shape_);
+  return torus != nullptr ? 2 * torus->tube_radius
+                          : physics::CalcThickness(std::get<Geometry>(shape_));
+}
+
 double Solid::CalcDistance(const Vector3d& p) const {
   const Torus* torus = std::get_if<Torus>(&shape_);
   if (torus == nullptr) return CalcSignedDistance(std::get<Geometry>(shape_), p).distance;

@@ -26,6 +26,7 @@ class Solid {
   double volume() const { return volume_; }                 // [m³]
   const AxisAlignedBox& bounds() const { return bounds_; }  // [m]
   double CalcMaxArea() const;                               // at least that of the surface [m²]
+  double CalcThickness() const;                             // of its thinnest part, see shape.h [m]
   // Signed distance to the surface [m], negative inside.
   double CalcDistance(const Eigen::Vector3d& p) const;
 
