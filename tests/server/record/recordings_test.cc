@@ -5,6 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "pliant/v1/stream.pb.h"
 #include "server/record/file/mcap_reader.h"
 #include "server/record/file/replay.h"
 #include "server/record/file/topics.h"
