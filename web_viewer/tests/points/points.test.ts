@@ -1,15 +1,15 @@
 import { create } from '@bufbuild/protobuf';
 import { Box3, Raycaster, Vector3 } from 'three';
 import { describe, expect, test } from 'vitest';
-import { FrameSchema, type DeformableFrame, type FieldFrame } from '../src/gen/pliant/v1/stream_pb';
-import { WorldDescriptionSchema } from '../src/gen/pliant/v1/world_pb';
-import { Tier } from '../src/gen/pliant/v1/stream_pb';
-import { BufferPool, LatestFrame, softSurface } from '../src/link/decode';
-import { describeWorld } from '../src/link/describe';
-import type { PointsInfo } from '../src/link/messages';
-import { decodePoints, scalarField } from '../src/link/points';
-import { particleText } from '../src/panel/panel';
-import { PointBody } from '../src/scene/points/point_body';
+import { FrameSchema, type DeformableFrame, type FieldFrame } from '../../src/gen/pliant/v1/stream_pb';
+import { WorldDescriptionSchema } from '../../src/gen/pliant/v1/world_pb';
+import { Tier } from '../../src/gen/pliant/v1/stream_pb';
+import { BufferPool, LatestFrame, softSurface } from '../../src/link/decode';
+import { describeWorld } from '../../src/link/describe';
+import type { PointsInfo } from '../../src/link/messages';
+import { decodePoints, scalarField } from '../../src/link/points';
+import { particleText } from '../../src/panel/panel';
+import { PointBody } from '../../src/scene/points/point_body';
 
 // Points i in a row, at (0.01 i, 0.5, 0.02 i), with speeds of i m/s.
 function row(count: number, body = 0): { positions: DeformableFrame; speeds: FieldFrame } {
