@@ -164,6 +164,11 @@ int Describe(Client* client, const Arguments& arguments) {
                 body.shapes_size());
   }
   for (const v1::DeformableDescription& body : description.deformables()) {
+    if (body.has_points()) {
+      std::printf("  particles   %-20s %u, %g kg/m3\n", body.name().c_str(), body.points().count(),
+                  body.density());
+      continue;
+    }
     std::printf("  deformable  %-20s %d vertices, %d tetrahedra, E %g Pa, nu %g, %g kg/m3\n",
                 body.name().c_str(), body.vertices(), body.tetrahedra(), body.youngs_modulus(),
                 body.poissons_ratio(), body.density());

@@ -95,6 +95,12 @@ int FindByName(const std::vector<T>& things, std::string_view name) {
 
 }  // namespace
 
+int CountPoints(const Model& model, const Body& body) {
+  const ElementSet* elements = model.abilities_of(body).elements;
+  if (elements == nullptr || !elements->are_points(body.part)) return 0;
+  return elements->elements_of(body.part).count;
+}
+
 int FindBody(const Model& model, std::string_view name) {
   return FindByName(model.bodies, name);
 }

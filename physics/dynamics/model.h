@@ -334,6 +334,10 @@ RigidTransform CalcBodyPose(const Model& model, const State& state, int body);
 // Pose and velocity of a body, as CalcBodyPose. For many calls, keep a BodyMotions.
 FrameMotion CalcBodyMotion(const Model& model, const State& state, int body);
 
+// Number of points of a body whose elements are points (ElementSet::are_points): its particles,
+// which are the first of its nodes. 0 for any other body.
+int CountPoints(const Model& model, const Body& body);
+
 // Index of a body by name; −1 when there is none.
 int FindBody(const Model& model, std::string_view name);
 // Index of an actuator or controller by its name (robot/joint, robot/controller); −1 when there is

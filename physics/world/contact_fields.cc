@@ -12,7 +12,8 @@ using Eigen::Vector3d;
 ContactField CalcContactField(const Model& model, const State& state, const StepReport& report,
                               int body, double h) {
   const Body& given = model.bodies[body];
-  const std::size_t num_nodes = model.abilities_of(given).nodes->num_nodes();
+  const IndexRange nodes_of_body = model.abilities_of(given).nodes->nodes_of(given.part);
+  const std::size_t num_nodes = nodes_of_body.count;
   const auto& triangles = given.surface.triangles;
   ContactField field;
   field.vertex_traction.assign(num_nodes, Vector3d::Zero());
@@ -25,8 +26,9 @@ ContactField CalcContactField(const Model& model, const State& state, const Step
   const auto spread = [&](const NodeWeights& nodes, const Vector3d& force, const Vector3d& inward) {
     const double normal = std::max(0.0, force.dot(inward));
     for (int k = 0; k < nodes.size(); ++k) {
-      field.vertex_traction[nodes.node(k)] += nodes.weight(k) * force;
-      pressing[nodes.node(k)] += nodes.weight(k) * normal * inward;
+      const int node = nodes.node(k) - nodes_of_body.first;
+      field.vertex_traction[node] += nodes.weight(k) * force;
+      pressing[node] += nodes.weight(k) * normal * inward;
     }
   };
   for (const ContactForce& contact : report.contacts) {
@@ -36,7 +38,8 @@ ContactField CalcContactField(const Model& model, const State& state, const Step
   }
 
   // nodal areas: a third of each triangle's area, projected along the force
-  const VertexPositions x = model.Positions(state, given.block);
+  const VertexPositions x = model.Positions(state, given.block)
+                                .subspan(3 * static_cast<std::size_t>(nodes_of_body.first));
   std::vector<double> areas(num_nodes, 0.0);
   for (const auto& t : triangles) {
     const Vector3d a = VertexAt(x, t[0]);

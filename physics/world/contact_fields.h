@@ -7,8 +7,8 @@
 
 namespace pliant::physics {
 
-// Contact tractions and pressures on a deformable body, at the nodes of its mesh (zero in the
-// interior) and on the triangles of its surface.
+// Contact tractions and pressures on a deformable body, at its nodes (zero in the interior, and
+// everywhere on a body without a surface) and on the triangles of its surface.
 struct ContactField {
   std::vector<Eigen::Vector3d> vertex_traction;    // on the body [Pa]
   std::vector<double> vertex_pressure;             // into the body [Pa], ≥ 0

@@ -419,11 +419,17 @@ std::vector<double> CalcVertexField(const Model& model, const State& state,
   const std::span<const double> volumes = set.element_volumes().subspan(range.first, range.count);
   const std::size_t nodes = model.abilities_of(b).nodes->nodes_of(b.part).count;
   std::vector<double> values(components * nodes, 0.0), weights(nodes, 0.0);
+  const auto add = [&](std::size_t e, std::size_t node) {
+    for (std::size_t c = 0; c < components; ++c)
+      values[components * node + c] += volumes[e] * elements[components * e + c];
+    weights[node] += volumes[e];
+  };
+  const bool are_points = set.are_points(b.part);
   for (std::size_t e = 0; e < volumes.size(); ++e) {
-    for (const std::size_t node : b.mesh.tetrahedra[e]) {
-      for (std::size_t c = 0; c < components; ++c)
-        values[components * node + c] += volumes[e] * elements[components * e + c];
-      weights[node] += volumes[e];
+    if (are_points) {
+      add(e, e);
+    } else {
+      for (const int node : b.mesh.tetrahedra[e]) add(e, node);
     }
   }
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -63,7 +63,8 @@ int CountProbeNumbers(const Probe& probe);
 Energies CalcEnergies(const Model& model, const State& state, int body);
 
 // Vertex values of a measure for a deformable body, vertex by vertex. Deformation is a
-// volume-weighted average over the elements; principal stretches and directions are those of the
+// volume-weighted average over the elements, and that of a particle where elements are points;
+// principal stretches and directions are those of the
 // average of F Fᵀ. Contact is that of `report`, a step of length h [s], and zero in the interior
 // (see CalcContactField).
 std::vector<double> CalcVertexField(const Model& model, const State& state,

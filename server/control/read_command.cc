@@ -338,6 +338,10 @@ class RobotCommandReader {
 std::vector<double> CalcMasses(const physics::Model& model) {
   std::vector<double> masses;
   for (const physics::Body& body : model.bodies) {
+    if (physics::CountPoints(model, body) > 0) {
+      masses.push_back(model.blocks[body.block]->mass(body.part));
+      continue;
+    }
     double volume = 0;
     for (const auto& t : body.mesh.tetrahedra) {
       const auto& x = body.mesh.vertices;

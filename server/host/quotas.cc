@@ -15,6 +15,7 @@ namespace {
 constexpr double kWorldBytes = 250e3;  // threads, queues and buffers
 constexpr double kRigidBytes = 32e3;   // with its contacts
 constexpr double kElementBytes = 600;
+constexpr double kParticleBytes = 2000;  // with its part of the grid and of the matrix
 // The factor of a mesh of n vertices that is numbered by nested dissection has O(n^4/3) blocks.
 constexpr double kFactorBytes = 2000;
 
@@ -38,6 +39,11 @@ Usage& Usage::operator+=(const Usage& other) {
 Usage CalcUsage(const physics::Model& model) {
   double memory = kWorldBytes;
   for (const physics::Body& body : model.bodies) {
+    const int particles = physics::CountPoints(model, body);
+    if (particles > 0) {
+      memory += kParticleBytes * particles;
+      continue;
+    }
     const double vertices = static_cast<double>(body.mesh.vertices.size());
     const double elements = static_cast<double>(body.mesh.tetrahedra.size());
     memory += vertices == 0 ? kRigidBytes

@@ -42,7 +42,9 @@ bool IsSmall(const physics::Model& model) {
   };
   std::size_t shapes = 0;
   for (const physics::Body& body : model.bodies) {
-    if (!body.mesh.vertices.empty() || std::ranges::any_of(body.shapes, is_mesh)) return false;
+    if (!body.mesh.vertices.empty() || physics::CountPoints(model, body) > 0 ||
+        std::ranges::any_of(body.shapes, is_mesh))
+      return false;
     shapes += body.shapes.size();
   }
   return shapes <= kMaxSmallShapes && model.velocity_offsets.back() <= kMaxSmallDofs;

@@ -29,10 +29,7 @@ Json ListMessages(const std::vector<physics::SceneMessage>& messages) {
 
 std::string DescribeScene(const std::string& file, const physics::Model& model) {
   const Json size = DescribeModelSize(model);
-  return absl::StrFormat(
-      "%s: ok: %d rigid bodies, %d deformable with %d vertices and %d tetrahedra, %d DoFs\n", file,
-      size["rigid_bodies"].get<int>(), size["deformables"].get<int>(), size["vertices"].get<int>(),
-      size["tetrahedra"].get<int>(), size["dofs"].get<int>());
+  return absl::StrFormat("%s: ok: %s, %d DoFs\n", file, ListBodies(size), size["dofs"].get<int>());
 }
 
 }  // namespace

@@ -121,19 +121,31 @@ void RunStatistics::WriteTo(Json* report) const {
 
 Json DescribeModelSize(const physics::Model& model) {
   int rigid = 0, deformable = 0;
-  std::size_t joints = 0, vertices = 0, tetrahedra = 0;
+  std::size_t joints = 0, vertices = 0, tetrahedra = 0, particles = 0;
   for (const physics::Robot& robot : model.robots) joints += robot.joints.size();
   for (const physics::Body& body : model.bodies) {
     (model.abilities_of(body).nodes != nullptr ? deformable : rigid) += 1;
     vertices += body.mesh.vertices.size();
     tetrahedra += body.mesh.tetrahedra.size();
+    particles += physics::CountPoints(model, body);
   }
   return {{"dofs", model.velocity_offsets.back()},
           {"rigid_bodies", rigid},
           {"joints", joints},
           {"deformables", deformable},
           {"vertices", vertices},
-          {"tetrahedra", tetrahedra}};
+          {"tetrahedra", tetrahedra},
+          {"particles", particles}};
+}
+
+std::string ListBodies(const Json& size) {
+  std::string text =
+      absl::StrFormat("%d rigid bodies, %d deformable with %d vertices, %d tetrahedra",
+                      size["rigid_bodies"].get<int>(), size["deformables"].get<int>(),
+                      size["vertices"].get<int>(), size["tetrahedra"].get<int>());
+  const int particles = size["particles"].get<int>();
+  if (particles > 0) absl::StrAppendFormat(&text, ", %d particles", particles);
+  return text;
 }
 
 Json DescribeFault(const std::optional<physics::WorldFault>& fault) {
@@ -165,11 +177,8 @@ std::string Summarise(const Json& report) {
       1e3 * report["time_step"].get<double>(), simulated, wall, wall > 0 ? simulated / wall : 0.0,
       report["method"].get<std::string>(), report["threads"].get<int>(),
       report["threads"].get<int>() == 1 ? "" : "s");
-  absl::StrAppendFormat(
-      &text,
-      "  model     %d DoFs: %d rigid bodies, %d deformable with %d vertices, %d tetrahedra\n",
-      model["dofs"].get<int>(), model["rigid_bodies"].get<int>(), model["deformables"].get<int>(),
-      model["vertices"].get<int>(), model["tetrahedra"].get<int>());
+  absl::StrAppendFormat(&text, "  model     %d DoFs: %s\n", model["dofs"].get<int>(),
+                        ListBodies(model));
   absl::StrAppendFormat(
       &text, "  step      %.3g ms mean, %.3g median, %.3g p95, %.3g max\n",
       report["step_ms"]["mean"].get<double>(), report["step_ms"]["median"].get<double>(),

@@ -44,8 +44,11 @@ class RunStatistics {
   physics::StepTotals totals_;
 };
 
-// {dofs, rigid_bodies, joints, deformables, vertices, tetrahedra}
+// {dofs, rigid_bodies, joints, deformables, vertices, tetrahedra, particles}
 nlohmann::ordered_json DescribeModelSize(const physics::Model& model);
+
+// "2 rigid bodies, 1 deformable with 30 vertices, 80 tetrahedra", from such a size.
+std::string ListBodies(const nlohmann::ordered_json& size);
 
 // {step, time, reason, body}, or null.
 nlohmann::ordered_json DescribeFault(const std::optional<physics::WorldFault>& fault);

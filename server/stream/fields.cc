@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 
@@ -9,13 +10,14 @@
 
 #include "physics/world/body_motion.h"
 #include "physics/world/probes.h"
+#include "server/stream/surface_tiers.h"
 
 namespace pliant::server {
 namespace {
 
 struct Measure {
   v1::FieldMeasure number;
-  std::optional<physics::FieldMeasure> of_elements;  // none: of the nodes themselves
+  std::optional<physics::FieldMeasure> of_elements;  // none: of the velocities of nodes
   int components;
   const char* unit;
 };
@@ -32,6 +34,9 @@ constexpr std::array kMeasures{
     Measure{v1::FIELD_MEASURE_CONTACT_TRACTION, physics::FieldMeasure::kContactTraction, 3, "Pa"},
     Measure{v1::FIELD_MEASURE_VELOCITY, std::nullopt, 3, "m/s"},
     Measure{v1::FIELD_MEASURE_CAUCHY_STRESS, physics::FieldMeasure::kCauchyStress, 6, "Pa"},
+    Measure{v1::FIELD_MEASURE_PLASTIC_STRAIN, physics::FieldMeasure::kPlasticStrain, 1, ""},
+    Measure{v1::FIELD_MEASURE_PRESSURE, physics::FieldMeasure::kPressure, 1, "Pa"},
+    Measure{v1::FIELD_MEASURE_SPEED, std::nullopt, 1, "m/s"},
 };
 
 const Measure* FindMeasure(int number) {
@@ -62,25 +67,47 @@ bool IsOfContact(v1::FieldMeasure number) {
   return measure->of_elements && physics::IsOfContact(*measure->of_elements);
 }
 
-std::vector<double> CalcSurfaceField(const physics::Snapshot& snapshot, int index,
-                                     v1::FieldMeasure number) {
+bool HasField(const physics::Model& model, const physics::Body& body, v1::FieldMeasure number) {
+  const Measure& measure = *FindMeasure(number);
+  if (!measure.of_elements) return true;
+  if (physics::IsOfContact(*measure.of_elements)) return !body.surface.triangles.empty();
+  const physics::ElementSet* elements = model.abilities_of(body).elements;
+  return elements != nullptr && elements->HasField(*measure.of_elements, body.part);
+}
+
+std::vector<v1::FieldMeasure> ListFields(const physics::Model& model, const physics::Body& body) {
+  std::vector<v1::FieldMeasure> fields;
+  for (const Measure& measure : kMeasures) {
+    if (HasField(model, body, measure.number)) fields.push_back(measure.number);
+  }
+  return fields;
+}
+
+std::vector<double> CalcDrawnField(const physics::Snapshot& snapshot, int index,
+                                   v1::FieldMeasure number) {
   const physics::Model& model = *snapshot.model;
   const physics::Body& body = model.bodies[index];
   const Measure& measure = *FindMeasure(number);
   const std::size_t components = measure.components;
+  const DrawnNodes drawn(model, body);
   std::vector<double> values;
-  values.reserve(components * body.surface.vertices.size());
+  values.reserve(components * drawn.size());
   if (!measure.of_elements) {
-    for (const int vertex : body.surface.vertices) {
-      const Eigen::Vector3d v = physics::CalcVertexVelocity(model, snapshot.state, index, vertex);
-      values.insert(values.end(), v.data(), v.data() + 3);
+    for (std::size_t i = 0; i < drawn.size(); ++i) {
+      const Eigen::Vector3d v = physics::CalcVertexVelocity(model, snapshot.state, index, drawn[i]);
+      if (components == 1) {
+        values.push_back(std::sqrt(v.squaredNorm()));
+      } else {
+        values.insert(values.end(), v.data(), v.data() + 3);
+      }
     }
     return values;
   }
   const std::vector<double> all = physics::CalcVertexField(
       model, snapshot.state, snapshot.report, index, *measure.of_elements, model.time_step);
-  for (const std::size_t vertex : body.surface.vertices) {
-    for (std::size_t c = 0; c < components; ++c) values.push_back(all[components * vertex + c]);
+  for (std::size_t i = 0; i < drawn.size(); ++i) {
+    const auto of_node = all.begin() + static_cast<std::ptrdiff_t>(components * drawn[i]);
+    values.insert(values.end(), of_node, of_node + static_cast<std::ptrdiff_t>(components));
   }
   return values;
 }

@@ -9,7 +9,7 @@
 
 namespace pliant::server {
 
-// Fields on the surfaces of deformable bodies, as streams send them.
+// Fields on the drawn nodes of deformable bodies, as streams send them.
 
 // INVALID_ARGUMENT for a measure that streams do not carry.
 absl::StatusOr<v1::FieldMeasure> CheckMeasure(int measure);
@@ -18,8 +18,14 @@ int CountComponents(v1::FieldMeasure measure);  // numbers per vertex
 const char* FindUnit(v1::FieldMeasure measure);
 bool IsOfContact(v1::FieldMeasure measure);  // and so may change while the body rests
 
-// Components of each surface vertex of the body, in the order of Body::surface.vertices.
-std::vector<double> CalcSurfaceField(const physics::Snapshot& snapshot, int body,
-                                     v1::FieldMeasure measure);
+// Whether a deformable body has a field. One of points has none of contact, as it has no area.
+bool HasField(const physics::Model& model, const physics::Body& body, v1::FieldMeasure measure);
+
+// All fields that the body has, ascending.
+std::vector<v1::FieldMeasure> ListFields(const physics::Model& model, const physics::Body& body);
+
+// Components of each drawn node of a body that has the field, in the order of DrawnNodes.
+std::vector<double> CalcDrawnField(const physics::Snapshot& snapshot, int body,
+                                   v1::FieldMeasure measure);
 
 }  // namespace pliant::server

@@ -105,13 +105,22 @@ void EncodedState::AppendBody(int body, const FrameChoice& choice, const FramePa
     return;
   }
   // fields of contact change without motion of their body
-  const bool touched = parts.fields && std::ranges::any_of(choice.fields, IsOfContact);
+  const physics::Model& model = *published_->snapshot->model;
+  const auto has = [&](v1::FieldMeasure measure) {
+    return HasField(model, model.bodies[body], measure);
+  };
+  const bool touched =
+      parts.fields && std::ranges::any_of(choice.fields, [&](v1::FieldMeasure measure) {
+        return IsOfContact(measure) && has(measure);
+      });
   if (moved || touched)
     sections->push_back(&Section({Key::Kind::kPositions, body, {}, choice.precision, choice.tier}));
   if (!parts.fields || !(touched || HasMovedSince(body, parts.fields_since))) return;
-  for (const v1::FieldMeasure measure : choice.fields)
-    sections->push_back(
-        &Section({Key::Kind::kField, body, measure, choice.precision, choice.tier}));
+  for (const v1::FieldMeasure measure : choice.fields) {
+    if (has(measure))
+      sections->push_back(
+          &Section({Key::Kind::kField, body, measure, choice.precision, choice.tier}));
+  }
 }
 
 const std::string& EncodedState::Section(const Key& key) {
@@ -158,7 +167,7 @@ void EncodedState::Write(const Key& key, v1::Frame* frame) {
 
 const std::vector<double>& EncodedState::Field(int body, v1::FieldMeasure measure) {
   const auto [values, fresh] = fields_.try_emplace({body, measure});
-  if (fresh) values->second = CalcSurfaceField(*published_->snapshot, body, measure);
+  if (fresh) values->second = CalcDrawnField(*published_->snapshot, body, measure);
   return values->second;
 }
 

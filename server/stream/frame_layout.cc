@@ -34,8 +34,8 @@ FrameLayout::FrameLayout(const physics::Model& model) {
     is_deformable.push_back(model.abilities_of(body).nodes != nullptr);
     indices.push_back(is_deformable.back() ? deformable++ : rigid++);
     bodies.emplace(body.name, static_cast<int>(indices.size()) - 1);
-    vertices.push_back(is_deformable.back() ? body.surface.vertices.size() : 0);
-    decimated.push_back(is_deformable.back() ? EstimateDecimated(body) : 0);
+    vertices.push_back(DrawnNodes(model, body).size());
+    decimated.push_back(EstimateDecimated(model, body));
   }
   numbers = indices;
   for (std::size_t body = 0; body < numbers.size(); ++body) {

@@ -55,7 +55,7 @@ struct FrameLayout {
   std::vector<std::uint32_t> numbers;            // of both kinds: the rigid ones first
   absl::flat_hash_map<std::string, int> bodies;  // by name
   absl::flat_hash_map<std::string, int> probes;  // by name
-  std::vector<std::size_t> vertices, decimated;  // of the surfaces of both tiers, by body
+  std::vector<std::size_t> vertices, decimated;  // drawn in the two tiers, by body
   SurfaceTiers tiers;
 };
 

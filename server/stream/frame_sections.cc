@@ -38,12 +38,13 @@ std::string WriteNumbers(std::span<const double> values, v1::Precision precision
                                             : WriteNumbersAs<double>(values);
 }
 
-std::vector<double> GatherPositions(std::span<const double> q, const std::vector<int>& vertices,
+// `q`: of the nodes of the body.
+std::vector<double> GatherPositions(std::span<const double> q, const DrawnNodes& drawn,
                                     VertexSubset subset) {
-  const std::size_t count = subset.empty() ? vertices.size() : subset.size();
+  const std::size_t count = subset.empty() ? drawn.size() : subset.size();
   std::vector<double> xyz(3 * count);
   for (std::size_t i = 0; i < count; ++i) {
-    const double* from = &q[3 * vertices[subset.empty() ? i : subset[i]]];
+    const double* from = &q[3 * drawn[subset.empty() ? i : subset[i]]];
     for (int axis = 0; axis < 3; ++axis) xyz[3 * i + axis] = from[axis];
   }
   return xyz;
@@ -94,8 +95,11 @@ std::vector<std::string> SerializeRigid(const physics::Snapshot& snapshot,
 
 void WritePositions(const physics::Snapshot& snapshot, const physics::Body& body,
                     VertexSubset subset, v1::Precision precision, v1::DeformableFrame* frame) {
-  const std::vector<double> xyz = GatherPositions(
-      snapshot.model->Positions(snapshot.state, body.block), body.surface.vertices, subset);
+  const physics::Model& model = *snapshot.model;
+  const int first = model.abilities_of(body).nodes->nodes_of(body.part).first;
+  const std::vector<double> xyz =
+      GatherPositions(model.Positions(snapshot.state, body.block).subspan(3 * first),
+                      DrawnNodes(model, body), subset);
   frame->set_precision(precision);
   if (IsExact(precision)) {
     frame->set_positions(WriteNumbers(xyz, precision));

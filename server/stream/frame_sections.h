@@ -22,13 +22,13 @@ void WriteState(const Published& published, v1::Frame* frame);
 std::vector<std::string> SerializeRigid(const physics::Snapshot& snapshot,
                                         const FrameLayout& layout);
 
-// Some of the vertices of a surface, given by their indices in it; all if there are none.
+// Some of the drawn nodes of a body, given by their indices in DrawnNodes; all if there are none.
 using VertexSubset = std::span<const std::uint32_t>;
 
 void WritePositions(const physics::Snapshot& snapshot, const physics::Body& body,
                     VertexSubset subset, v1::Precision precision, v1::DeformableFrame* frame);
 
-// `values`: of CalcSurfaceField.
+// `values`: of CalcDrawnField.
 void WriteField(std::span<const double> values, v1::FieldMeasure measure, VertexSubset subset,
                 v1::Precision precision, v1::FieldFrame* frame);
 

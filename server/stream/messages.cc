@@ -1,12 +1,18 @@
 #include "server/stream/messages.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <span>
 #include <type_traits>
 #include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 
+#include "physics/spatial/trig.h"
 #include "physics/world/probes.h"
+#include "server/stream/fields.h"
 #include "server/stream/robot_messages.h"
 #include "server/stream/surface_tiers.h"
 
@@ -84,13 +90,34 @@ void DescribeRigid(const physics::Body& body, v1::RigidDescription* message) {
   }
 }
 
-void DescribeDeformable(const physics::Body& body, v1::DeformableDescription* message) {
+void DescribePoints(const physics::Model& model, const physics::Body& body, int count,
+                    v1::DeformableDescription* message) {
+  const physics::ElementSet& elements = *model.abilities_of(body).elements;
+  const std::span<const double> volumes =
+      elements.element_volumes().subspan(elements.elements_of(body.part).first, count);
+  v1::PointSet* points = message->mutable_points();
+  points->set_count(static_cast<std::uint32_t>(count));
+  // volumes that differ by rounding alone give one radius
+  const auto [least, largest] = std::ranges::minmax(volumes);
+  const bool are_equal = largest - least <= 1e-6 * largest;
+  for (const double volume : volumes.first(are_equal ? 1 : count))
+    points->add_radii(static_cast<float>(std::cbrt(0.75 * volume / physics::kPi)));
+  const std::vector<std::uint32_t> kept = DecimatePoints(count);
+  message->mutable_decimated_vertices()->Add(kept.begin(), kept.end());
+}
+
+void DescribeDeformable(const physics::Model& model, const physics::Body& body,
+                        v1::DeformableDescription* message) {
   message->set_name(body.name);
   message->set_vertices(static_cast<int>(body.mesh.vertices.size()));
   message->set_tetrahedra(static_cast<int>(body.mesh.tetrahedra.size()));
   message->set_youngs_modulus(body.youngs_modulus);
   message->set_poissons_ratio(body.poissons_ratio);
   message->set_density(body.density);
+
+  for (const v1::FieldMeasure measure : ListFields(model, body)) message->add_fields(measure);
+  if (const int count = physics::CountPoints(model, body); count > 0)
+    return DescribePoints(model, body, count, message);
 
   // number the surface's vertices as frames do
   std::vector<int> surface_of(body.mesh.vertices.size(), -1);
@@ -139,6 +166,7 @@ v1::World DescribeStatus(const std::string& id, const Published& published) {
     size->set_deformables(size->deformables() + 1);
     size->set_vertices(size->vertices() + static_cast<int>(body.mesh.vertices.size()));
     size->set_tetrahedra(size->tetrahedra() + static_cast<int>(body.mesh.tetrahedra.size()));
+    size->set_particles(size->particles() + physics::CountPoints(model, body));
   }
   return world;
 }
@@ -152,7 +180,7 @@ v1::WorldDescription DescribeModel(const std::string& id, const physics::Model& 
   for (int i = 0; i < 3; ++i) description.add_gravity(model.gravity[i]);
   for (const physics::Body& body : model.bodies) {
     if (model.abilities_of(body).nodes != nullptr) {
-      DescribeDeformable(body, description.add_deformables());
+      DescribeDeformable(model, body, description.add_deformables());
     } else {
       DescribeRigid(body, description.add_rigid_bodies());
     }

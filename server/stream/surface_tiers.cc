@@ -9,6 +9,14 @@ namespace {
 constexpr std::size_t kMinTriangles = 128;
 constexpr std::size_t kReduction = 4;
 constexpr float kAnyError = 1;  // relative to the size of the surface
+constexpr std::size_t kMinPoints = 512;
+
+// Mixes the bits of a number (the finalizer of MurmurHash3).
+std::uint64_t Mix(std::uint64_t x) {
+  x = (x ^ (x >> 33)) * 0xff51afd7ed558ccd;
+  x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53;
+  return x ^ (x >> 33);
+}
 
 }  // namespace
 
@@ -46,18 +54,36 @@ DecimatedSurface DecimateSurface(const physics::Body& body) {
   return result;
 }
 
-std::size_t EstimateDecimated(const physics::Body& body) {
+std::vector<std::uint32_t> DecimatePoints(std::size_t count) {
+  std::vector<std::uint32_t> kept;
+  if (count < kMinPoints) return kept;
+  for (std::size_t first = 0; first < count; first += kReduction) {
+    const std::size_t group = std::min(kReduction, count - first);
+    kept.push_back(static_cast<std::uint32_t>(first + Mix(first) % group));
+  }
+  return kept;
+}
+
+std::size_t EstimateDecimated(const physics::Model& model, const physics::Body& body) {
+  const DrawnNodes drawn(model, body);
+  const std::size_t count = drawn.size();
+  if (drawn.are_points()) return count < kMinPoints ? count : (count - 1) / kReduction + 1;
   const std::size_t triangles = body.surface.triangles.size();
-  const std::size_t vertices = body.surface.vertices.size();
-  if (triangles < kMinTriangles) return vertices;
+  if (triangles < kMinTriangles) return count;
   // a closed surface has half as many vertices as triangles, an open one some more
-  return std::min(vertices, 5 * triangles / kReduction / 8 + 16);
+  return std::min(count, 5 * triangles / kReduction / 8 + 16);
 }
 
 const DecimatedSurface& SurfaceTiers::Decimate(const physics::Model& model, int body) const {
   std::lock_guard lock(mutex_);
   const auto [surface, fresh] = decimated_.try_emplace(body);
-  if (fresh) surface->second = DecimateSurface(model.bodies[body]);
+  if (!fresh) return surface->second;
+  const DrawnNodes drawn(model, model.bodies[body]);
+  if (drawn.are_points()) {
+    surface->second.vertices = DecimatePoints(drawn.size());
+  } else {
+    surface->second = DecimateSurface(model.bodies[body]);
+  }
   return surface->second;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -9,10 +10,27 @@
 
 namespace pliant::server {
 
-// The surface of a deformable body for viewers that need less detail: triangles between some of its
-// surface vertices.
+// The nodes of a deformable body that frames contain, in the numbers of the body: the vertices of
+// its surface, or its points (physics::CountPoints).
+class DrawnNodes {
+ public:
+  // `body` must outlive this.
+  DrawnNodes(const physics::Model& model, const physics::Body& body)
+      : surface_(body.surface.vertices), points_(physics::CountPoints(model, body)) {}
+
+  bool are_points() const { return points_ > 0; }
+  std::size_t size() const { return are_points() ? points_ : surface_.size(); }
+  int operator[](std::size_t i) const { return are_points() ? static_cast<int>(i) : surface_[i]; }
+
+ private:
+  const std::vector<int>& surface_;
+  const std::size_t points_;
+};
+
+// A deformable body for viewers that need less detail: some of its drawn nodes, and triangles
+// between them, of which a body of points has none.
 struct DecimatedSurface {
-  std::vector<std::uint32_t> vertices;   // indices in Body::surface.vertices, ascending
+  std::vector<std::uint32_t> vertices;   // indices in DrawnNodes, ascending
   std::vector<std::uint32_t> triangles;  // indices in `vertices`, three a triangle
 };
 
@@ -20,10 +38,15 @@ struct DecimatedSurface {
 // for the same body. Empty for surfaces of fewer than 128 triangles, which need all of them.
 DecimatedSurface DecimateSurface(const physics::Body& body);
 
-// About how many vertices that surface has; rather more than fewer.
-std::size_t EstimateDecimated(const physics::Body& body);
+// One of every four points in their order, chosen by chance so that the rows of a lattice are
+// thinned evenly. The same for the same number of points. Empty for fewer than 512, which need all
+// of them.
+std::vector<std::uint32_t> DecimatePoints(std::size_t count);
 
-// The decimated surfaces of a model, each computed when it is first needed.
+// About how many nodes of a body remain; rather more than fewer.
+std::size_t EstimateDecimated(const physics::Model& model, const physics::Body& body);
+
+// The decimated bodies of a model, each computed when it is first needed.
 class SurfaceTiers {
  public:
   const DecimatedSurface& Decimate(const physics::Model& model, int body) const;

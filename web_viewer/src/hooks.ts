@@ -2,7 +2,7 @@
 import type { Driven } from './drive/driver';
 import type { Client } from './link/client';
 import type { FrameInfo } from './link/messages';
-import type { Bodies } from './scene/bodies';
+import type { Bodies, ParticleInfo } from './scene/bodies';
 import type { Stage } from './scene/stage';
 
 export interface PliantHooks {
@@ -15,6 +15,8 @@ export interface PliantHooks {
   readonly framesDrawn: number;
   readonly rigid: Record<string, { motion: string; position: number[]; quaternion: number[] }>; // w, x, y, z
   readonly soft: Record<string, SoftHook>;
+  readonly points: Record<string, PointsHook>; // bodies of particles
+  readonly particle: ParticleInfo | null; // the one that was clicked
   readonly forces: Record<string, { force: number[]; contacts: number }>; // [N]
   readonly contacts: number;
   readonly realTimeRate: number;
@@ -56,6 +58,11 @@ interface SoftHook {
   fieldMax: number;
   unit: string;
   vertices: number;
+}
+
+interface PointsHook extends Omit<SoftHook, 'vertices'> {
+  count: number; // of all particles
+  drawn: number; // particles that frames have
 }
 
 declare global {
@@ -114,6 +121,19 @@ export class Hooks {
             return [[info.name, { centroid, low, high, measure, fieldMin, fieldMax, unit, vertices: info.vertices }]];
           }),
         );
+      },
+      get points() {
+        return Object.fromEntries(
+          bodies.points.flatMap(({ info, latest }) => {
+            if (!latest) return [];
+            const { centroid, low, high, measure, fieldMin, fieldMax, unit } = latest;
+            const size = { count: info.count, drawn: info.radii.length };
+            return [[info.name, { centroid, low, high, measure, fieldMin, fieldMax, unit, ...size }]];
+          }),
+        );
+      },
+      get particle() {
+        return bodies.particle;
       },
       get forces() {
         const entries = view()?.forces ?? [];

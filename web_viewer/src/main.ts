@@ -71,6 +71,10 @@ const bar = new ClockBar({
     bodies.arrows.group.visible = on;
     stage.invalidate();
   },
+  showSurface: (on) => {
+    bodies.showSurface(on);
+    stage.invalidate();
+  },
   resetView: () => stage.resetView(),
 });
 const driver = new Driver(
@@ -95,7 +99,10 @@ const driver = new Driver(
     stop: () => call({ op: 'stop' }),
     grip: () => robots.grip(driven?.target ?? ''),
     next: () => drive(choices[(choices.findIndex((choice) => choice === driven) + 1) % choices.length]),
-    selected: select,
+    selected: (hit) => {
+      bodies.mark(hit);
+      select(hit.name);
+    },
     blocked: () => client.connection.state !== 'live' || (latest?.stopped ?? false) || watchesOnly(),
   },
   stage,
@@ -124,6 +131,7 @@ function animate(now: number): void {
 
 function showWorld(world: WorldInfo): void {
   bodies.build(world);
+  bar.offerSurface(world.points.length > 0);
   latest = null;
   pulled = '';
   hooks.forget();
@@ -136,10 +144,9 @@ function showWorld(world: WorldInfo): void {
   if (world.watchesOnly) for (const { name } of world.robots) robots.setGroup(name, []);
   groups.clear();
   showGroups();
-  const names = [...world.soft, ...world.robots, ...world.rigid].map(({ name }) => name);
+  const names = [...world.soft, ...world.points, ...world.robots, ...world.rigid].map(({ name }) => name);
   selected = names.includes(selected) ? selected : driven?.target || (names[0] ?? '');
-  range = new AutoRange(measure, stiffest(world));
-  legend.showLock(false);
+  chooseMeasure(legend.offer([...world.soft, ...world.points].map(({ fields }) => fields)));
   panel.setBodies(names, selected);
   panel.setDriven(choices.map(label), choices.findIndex((choice) => choice === driven));
   bodies.markDriven(driven?.body ?? '');
@@ -150,7 +157,7 @@ function showWorld(world: WorldInfo): void {
 
 function showFrame(frame: FrameInfo, now: number): void {
   const { buffers, fit } = bodies.apply(frame);
-  const shown = bodies.soft.filter((body) => body.latest?.measure === measure);
+  const shown = bodies.coloured.filter((body) => body.latest?.measure === measure);
   const low = Math.min(...shown.map((body) => body.latest!.fieldMin));
   const high = Math.max(...shown.map((body) => body.latest!.fieldMax));
   range.update(low, high, Math.min(0.25, (now - lastFrameAt) / 1000));
@@ -166,7 +173,8 @@ function showFrame(frame: FrameInfo, now: number): void {
   panel.showFrame(frame, selected, client.name);
   robots.showFrame(frame, client.name, now);
   bar.show(frame);
-  element('legend').hidden = bodies.soft.length === 0;
+  showParticle();
+  element('legend').hidden = bodies.coloured.length === 0;
   if (shown.length > 0) legend.show(measure, range.range, { low, high }, shown[0].latest!.unit);
   status.showFault(frame, now);
   if (stoppedBefore !== frame.stopped) showLease();
@@ -240,7 +248,7 @@ function showLease(): void {
     what,
     grip: (robot?.grippers.length ?? 0) > 0,
     sliders: client.world?.robots.some(({ joints }) => joints.some(({ drive }) => drive !== 'none')) ?? false,
-    pull: [...(client.world?.rigid ?? []), ...(client.world?.soft ?? [])].some(({ name }) => canPull(name)),
+    pull: [...bodies.rigid, ...bodies.coloured].some(({ info }) => canPull(info.name)),
   });
 }
 
@@ -251,6 +259,8 @@ function select(body: string): void {
   const robot = client.world?.rigid.find(({ name }) => name === body)?.robot || body;
   if (driven?.target !== robot) drive(choices.find(({ target }) => target === robot));
   panel.select(body);
+  if (bodies.particle?.body !== body) bodies.mark(null);
+  showParticle();
   stage.invalidate();
 }
 
@@ -286,14 +296,18 @@ function toolJoints(robot: string, controller: string): string[] {
 }
 
 function chooseMeasure(choice: MeasureId): void {
+  if (choice !== measure) client.setMeasure(choice);
   measure = choice;
   range = new AutoRange(measure, client.world ? stiffest(client.world) : 0);
   legend.showLock(false);
-  client.setMeasure(measure);
+}
+
+function showParticle(): void {
+  panel.showParticle(bodies.particle);
 }
 
 function stiffest(world: WorldInfo): number {
-  return Math.max(0, ...world.soft.map(({ youngsModulus }) => youngsModulus));
+  return Math.max(0, ...[...world.soft, ...world.points].map(({ youngsModulus }) => youngsModulus));
 }
 
 function call(what: Call): void {
@@ -307,7 +321,7 @@ function placeView(): void {
   const shown = element('robots');
   const home = narrow ? element('panel-body') : document.body;
   if (shown.parentElement !== home) home.append(shown);
-  shown.classList.toggle('above-legend', (client.world?.soft.length ?? 0) > 0);
+  shown.classList.toggle('above-legend', bodies.coloured.length > 0);
   const left = narrow || shown.hidden ? 0 : shown.offsetWidth;
   stage.setCovered(left, narrow ? 0 : element('panel').offsetWidth, narrow ? 120 : 40);
 }

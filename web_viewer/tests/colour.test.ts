@@ -66,6 +66,13 @@ describe('the range of colours', () => {
     expect(range.range.high).toBeCloseTo(1.15, 9);
   });
 
+  test('of pressure lies around zero, as suction is negative', () => {
+    const range = new AutoRange(Measure.pressure, 1e4);
+    expect(range.range).toEqual({ low: -200, high: 200 }); // 2 % of the modulus while nothing presses
+    for (let i = 0; i < 100; ++i) range.update(-10, 900, 0.016);
+    expect(range.range).toEqual({ low: -1000, high: 1000 });
+  });
+
   test('rounds up to numbers that people like', () => {
     expect([0.011, 0.02, 3.2, 70, 71].map(roundUp).map((x) => Number(x.toPrecision(6)))).toEqual([0.015, 0.02, 5, 70, 100]);
   });

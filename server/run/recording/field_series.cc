@@ -22,7 +22,7 @@ enum PointArray { kDisplacement, kVelocity, kContactPressure, kContactTraction }
 struct CellArray {
   FieldMeasure measure;
   const char* name;
-  double undeformed[9];  // value for rigid bodies
+  double undeformed[9];  // value for rigid bodies, and for those that lack the measure
 };
 constexpr CellArray kCellArrays[] = {
     {FieldMeasure::kVonMisesStrain, "von_mises_strain", {0}},
@@ -32,7 +32,29 @@ constexpr CellArray kCellArrays[] = {
     {FieldMeasure::kGreenStrain, "green_strain", {0}},
     {FieldMeasure::kPrincipalStretches, "principal_stretches", {1, 1, 1}},
     {FieldMeasure::kPrincipalDirections, "principal_directions", {1, 0, 0, 0, 1, 0, 0, 0, 1}},
+    {FieldMeasure::kPlasticStrain, "plastic_strain", {0}},
 };
+
+void AppendUndeformed(const CellArray& array, int cells, std::vector<double>* values) {
+  for (int cell = 0; cell < cells; ++cell)
+    values->insert(values->end(), array.undeformed,
+                   array.undeformed + CountComponents(array.measure));
+}
+
+// Values of a measure in the elements of a body.
+void AppendElementField(const physics::Model& model, const physics::State& state,
+                        const physics::Body& body, const CellArray& array,
+                        std::vector<double>* values) {
+  const physics::ElementSet& elements = *model.abilities_of(body).elements;
+  const physics::IndexRange range = elements.elements_of(body.part);
+  if (!elements.HasField(array.measure, body.part))
+    return AppendUndeformed(array, range.count, values);
+  const std::ptrdiff_t components = CountComponents(array.measure);
+  std::vector<double> all(components * elements.num_elements());
+  elements.CalcElementField(array.measure, model.StateOf(state, body.block), all);
+  const auto of_body = all.begin() + components * range.first;
+  values->insert(values->end(), of_body, of_body + components * range.count);
+}
 
 void Append(const Vector3d& v, std::vector<double>* values) {
   values->insert(values->end(), {v.x(), v.y(), v.z()});
@@ -95,11 +117,11 @@ absl::Status FieldSeries::WriteFrame() {
 void FieldSeries::AppendDeformable(int body, UnstructuredGrid* grid) const {
   const physics::Model& model = world_.model();
   const physics::Body& b = model.bodies[body];
-  const physics::BlockAbilities abilities = model.abilities_of(b);
-  const physics::BlockState state = model.StateOf(world_.state(), b.block);
-
+  // of particles without the points on their surface
+  const int particles = physics::CountPoints(model, b);
+  const int nodes = particles > 0 ? particles : model.abilities_of(b).nodes->nodes_of(b.part).count;
   const std::int64_t first = static_cast<std::int64_t>(grid->points.size() / 3);
-  for (int node = 0; node < abilities.nodes->nodes_of(b.part).count; ++node) {
+  for (int node = 0; node < nodes; ++node) {
     const Vector3d p = CalcVertexPosition(model, world_.state(), body, node);
     Append(p, &grid->points);
     Append(p - CalcVertexPosition(model, start_, body, node),
@@ -109,21 +131,16 @@ void FieldSeries::AppendDeformable(int body, UnstructuredGrid* grid) const {
   }
   const physics::ContactField contact =
       CalcContactField(model, world_.state(), world_.report(), body, model.time_step);
-  std::vector<double>& pressure = grid->point_data[kContactPressure].values;
-  pressure.insert(pressure.end(), contact.vertex_pressure.begin(), contact.vertex_pressure.end());
-  for (const Vector3d& traction : contact.vertex_traction)
-    Append(traction, &grid->point_data[kContactTraction].values);
+  for (int node = 0; node < nodes; ++node) {
+    grid->point_data[kContactPressure].values.push_back(contact.vertex_pressure[node]);
+    Append(contact.vertex_traction[node], &grid->point_data[kContactTraction].values);
+  }
+  for (int particle = 0; particle < particles; ++particle) grid->AddCell({first + particle}, body);
   for (const auto& t : b.mesh.tetrahedra) {
     grid->AddCell({first + t[0], first + t[1], first + t[2], first + t[3]}, body);
   }
-  for (std::size_t i = 0; i < std::size(kCellArrays); ++i) {
-    const FieldMeasure measure = kCellArrays[i].measure;
-    std::vector<double> values(abilities.elements->num_elements() *
-                               static_cast<std::size_t>(CountComponents(measure)));
-    abilities.elements->CalcElementField(measure, state, values);
-    std::vector<double>& all = grid->cell_data[i].values;
-    all.insert(all.end(), values.begin(), values.end());
-  }
+  for (std::size_t i = 0; i < std::size(kCellArrays); ++i)
+    AppendElementField(model, world_.state(), b, kCellArrays[i], &grid->cell_data[i].values);
 }
 
 void FieldSeries::AppendRigid(int body, UnstructuredGrid* grid) const {
@@ -142,11 +159,8 @@ void FieldSeries::AppendRigid(int body, UnstructuredGrid* grid) const {
   }
   for (const auto& t : rigid_[body].triangles) {
     grid->AddCell({first + t[0], first + t[1], first + t[2]}, body);
-    for (std::size_t i = 0; i < std::size(kCellArrays); ++i) {
-      const double* values = kCellArrays[i].undeformed;
-      std::vector<double>& all = grid->cell_data[i].values;
-      all.insert(all.end(), values, values + CountComponents(kCellArrays[i].measure));
-    }
+    for (std::size_t i = 0; i < std::size(kCellArrays); ++i)
+      AppendUndeformed(kCellArrays[i], 1, &grid->cell_data[i].values);
   }
 }
 

@@ -15,7 +15,8 @@ namespace pliant::server {
 // fields.pvd, which lists them.
 //
 // Points: displacement from the start [m], velocity [m/s]. Cells: index of the body in the scene,
-// von Mises strain, von Mises stress [Pa], volume ratio. Rigid bodies are surfaces, with no strain.
+// von Mises strain, von Mises stress [Pa], volume ratio, plastic strain. Rigid bodies are surfaces,
+// with no strain; particles are cells of one point each.
 class FieldSeries {
  public:
   // `folder` exists; `rate` [Hz], 0 after every step. `world` outlives the series.

@@ -29,10 +29,11 @@ struct Appended {
 
 }  // namespace
 
-void UnstructuredGrid::AddCell(std::vector<std::int64_t> nodes, int body) {
+void UnstructuredGrid::AddCell(std::initializer_list<std::int64_t> nodes, int body) {
+  constexpr std::uint8_t kTypes[] = {0, 1, 0, 5, 10};  // by the number of points
   connectivity.insert(connectivity.end(), nodes.begin(), nodes.end());
   offsets.push_back(static_cast<std::int64_t>(connectivity.size()));
-  types.push_back(nodes.size() == 4 ? 10 : 5);
+  types.push_back(kTypes[nodes.size()]);
   bodies.push_back(body);
 }
 

@@ -5,6 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "pliant/v1/stream.pb.h"
 #include "server/record/file/mcap_reader.h"
 #include "server/record/file/replay.h"
 #include "server/record/file/topics.h"
@@ -21,6 +22,8 @@ using ::testing::HasSubstr;
 // A world that is recorded in virtual time, at 50 frames per simulated second.
 class RecordingsTest : public testing::Test {
  protected:
+  explicit RecordingsTest(const std::string& scene = kTestScene) : world_(LoadTestModel(scene)) {}
+
   std::shared_ptr<WorldRecording> Start(const std::string& id, std::int64_t max_bytes = 1 << 30) {
     WorldRecording::Options options;
     options.id = id;
@@ -76,7 +79,7 @@ class RecordingsTest : public testing::Test {
 
   TemporaryFolder folder_;
   VirtualTimeline timeline_;
-  physics::World world_{LoadTestModel()};
+  physics::World world_;
   std::unique_ptr<Recordings> recordings_ =
       std::make_unique<Recordings>(folder_.File(""), &timeline_);
 };
@@ -101,6 +104,45 @@ TEST_F(RecordingsTest, ReplayLeadsToEveryRecordedStateThroughResetsAndRestores) 
   EXPECT_GT(replay->compared(), 10);
   EXPECT_FALSE(replay->has_mismatch()) << replay->mismatch().DebugString();
   EXPECT_TRUE(replay->is_complete());
+}
+
+constexpr char kDough[] = R"(name: dough
+time_step: 0.01
+grid: {cell_size: 0.05}
+bodies:
+  - name: dough
+    particles:
+      fill: {box: {size: [0.1, 0.1, 0.1]}}
+      material: {model: VON_MISES, youngs_modulus: 1.0e4, poissons_ratio: 0.4, yield_stress: 1000,
+          density: 1000}
+)";
+
+class ParticleRecordingsTest : public RecordingsTest {
+ protected:
+  ParticleRecordingsTest() : RecordingsTest(kDough) {}
+};
+
+TEST_F(ParticleRecordingsTest, FramesHaveTheParticlesAndReplayLeadsToTheirStates) {
+  const auto recording = Start("dough");
+  Step(*recording, 10);
+  End(*recording);
+  const std::string path = recordings_->PathOf("dough");
+  int frames = 0;
+  ASSERT_TRUE(ReadMcap(path, [&](const McapMessage& message) {
+                if (message.topic != kFramesTopic) return absl::OkStatus();
+                v1::Frame frame;
+                EXPECT_TRUE(frame.ParseFromString(std::string(message.data)));
+                EXPECT_EQ(frame.deformables_size(), 1);
+                EXPECT_EQ(frame.deformables(0).positions().size(),
+                          6u * physics::CountPoints(world_.model(), world_.model().bodies[0]));
+                ++frames;
+                return absl::OkStatus();
+              }).ok());
+  EXPECT_EQ(frames, 6);
+  const auto replay = Replay(path, kDough);
+  ASSERT_TRUE(replay.ok()) << replay.status();
+  EXPECT_EQ(replay->steps(), 10);
+  EXPECT_FALSE(replay->has_mismatch()) << replay->mismatch().DebugString();
 }
 
 TEST_F(RecordingsTest, FramesComeAtTheirRateInSimulatedTime) {

@@ -74,7 +74,8 @@ TEST_F(RunTest, TheReportHasEveryKeyOfTheContract) {
             "wall_s",      "threads",       "version",   "model_hash", "state_hash",
             "model",       "participating", "step_ms",   "phases_ms",  "solver",
             "constraints", "contacts",      "memory_mb", "probes",     "fault"}},
-      {"model", {"dofs", "rigid_bodies", "joints", "deformables", "vertices", "tetrahedra"}},
+      {"model",
+       {"dofs", "rigid_bodies", "joints", "deformables", "vertices", "tetrahedra", "particles"}},
       {"participating", {"mean", "max"}},
       {"step_ms", {"mean", "median", "p95", "max"}},
       {"solver",
@@ -315,6 +316,54 @@ TEST_F(RunTest, FramesHoldTheDeformedMeshAndItsFields) {
     EXPECT_NEAR(ratio[c], 1, 0.2);
   }
   EXPECT_NEAR(lowest, -0.01, 0.004);
+}
+
+TEST_F(RunTest, FramesHoldParticlesAsVerticesWithTheirFields) {
+  options_.scene = folder_.Write("particles.yaml", R"(name: dough and water
+time_step: 0.01
+grid: {cell_size: 0.05}
+bodies:
+  - name: dough
+    particles:
+      fill: {box: {size: [0.1, 0.1, 0.1]}}
+      pose: {position: [0, 0, 0.2]}
+      velocity: {linear: [0.5, 0, 0]}
+      material: {model: VON_MISES, youngs_modulus: 1.0e4, poissons_ratio: 0.4, yield_stress: 1000,
+          density: 1000}
+  - name: water
+    particles:
+      fill: {sphere: {radius: 0.06}}
+      pose: {position: [1, 0, 0.2]}
+      material: {model: LIQUID, bulk_modulus: 1.0e4, density: 1000}
+)");
+  options_.duration = 0.1;
+  options_.out_folder = folder_.File("results");
+  ASSERT_EQ(Execute(), kDone) << err_.str();
+  const std::size_t particles = Report()["model"]["particles"];
+  const std::string vtu = TemporaryFolder::Read(options_.out_folder + "/fields/frame_000010.vtu");
+  EXPECT_EQ(ReadAppended<std::uint8_t>(vtu, "types"), std::vector<std::uint8_t>(particles, 1));
+  const auto bodies = ReadAppended<std::int32_t>(vtu, "body");
+  EXPECT_EQ(bodies.front(), 0);
+  EXPECT_EQ(bodies.back(), 1);
+
+  // the points on the surfaces are left out, and each particle is a cell of its own
+  const auto points = ReadAppended<double>(vtu, "Points");
+  ASSERT_EQ(points.size(), 3 * particles);
+  const auto connectivity = ReadAppended<std::int64_t>(vtu, "connectivity");
+  const auto velocity = ReadAppended<double>(vtu, "velocity");
+  const auto ratio = ReadAppended<double>(vtu, "volume_ratio");
+  const auto plastic = ReadAppended<double>(vtu, "plastic_strain");
+  ASSERT_EQ(ratio.size(), particles);
+  ASSERT_EQ(plastic.size(), particles);
+  for (std::size_t i = 0; i < particles; ++i) {
+    ASSERT_EQ(connectivity[i], static_cast<std::int64_t>(i));
+    // they fall without deforming
+    EXPECT_NEAR(points[3 * i], bodies[i] == 0 ? 0.05 : 1, 0.07);
+    EXPECT_NEAR(velocity[3 * i], bodies[i] == 0 ? 0.5 : 0, 1e-6);
+    EXPECT_NEAR(velocity[3 * i + 2], -0.981, 1e-6);
+    EXPECT_NEAR(ratio[i], 1, 1e-6);
+    EXPECT_NEAR(plastic[i], 0, 1e-6);
+  }
 }
 
 TEST_F(RunTest, AFaultKeepsWhatWasRecorded) {

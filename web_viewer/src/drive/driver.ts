@@ -33,7 +33,7 @@ export interface DriverPort {
   stop(): void;
   grip(): void; // opens or closes the gripper
   next(): void; // switches to the next target
-  selected(body: string): void; // the body was clicked
+  selected(hit: Hit): void; // a body was clicked
   blocked(): boolean; // driving is not possible now
 }
 
@@ -180,7 +180,7 @@ export class Driver {
       if (event.type === 'pointerup' && this.pressedAt) {
         const [x, y] = this.pressedAt;
         const hit = Math.hypot(event.clientX - x, event.clientY - y) < kClickPx ? this.pickAt(event) : null;
-        if (hit) this.port.selected(hit.name);
+        if (hit) this.port.selected(hit);
       }
       this.pressedAt = null;
       this.drag.end();

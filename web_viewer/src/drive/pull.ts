@@ -9,8 +9,9 @@ export interface Hit {
   name: string; // of the body
   point: Vector3; // world frame
   local: Vec3 | null; // in the frame of a rigid body
-  vertex: number | null; // nearest vertex of a soft body, in its volume mesh
-  place(): Vector3; // where the point, or the vertex, is now
+  vertex: number | null; // nearest vertex of a soft body, in its volume mesh, or number of a particle
+  particle: number | null; // index of a particle among those that are drawn
+  place(): Vector3; // where the point, the vertex or the particle is now
 }
 
 export class Pull {

@@ -1,7 +1,8 @@
 // Decodes frames into drawable data. Frames that arrive faster than they are drawn are merged, never queued: the latest state
 // of each body wins.
 import type { DeformableFrame, FieldFrame, Frame, RigidFrame } from '../gen/pliant/v1/stream_pb';
-import type { ContactInfo, ForceInfo, FrameInfo, SoftFrame, Vec3 } from './messages';
+import type { ContactInfo, ForceInfo, FrameInfo, PointFrame, SoftFrame, Vec3 } from './messages';
+import { decodePoints, scalarField, type PointCloud } from './points';
 import { splitCreases, surfaceCentroid, vertexNormals, type RenderSurface } from './surface';
 
 // Surface of a deformable body, as kept by the worker.
@@ -12,6 +13,9 @@ export interface SoftSurface extends RenderSurface {
 export function softSurface(vertices: ArrayLike<number>, indices: ArrayLike<number>): SoftSurface {
   return { ...splitCreases(vertices, indices), surfaceVertices: Math.floor(vertices.length / 3) };
 }
+
+// What frames have of a deformable body.
+export type DrawnBody = SoftSurface | PointCloud;
 
 // Buffers returned by the page, for reuse.
 export class BufferPool {
@@ -55,16 +59,26 @@ export class LatestFrame {
   }
 
   // `names`: of the bodies by their numbers, the rigid ones first.
-  take(surfaces: SoftSurface[], names: string[], pool: BufferPool): FrameInfo | null {
+  // `drawn`: of the deformable bodies by their indices.
+  take(drawn: DrawnBody[], names: string[], pool: BufferPool): FrameInfo | null {
     const frame = this.newest;
     if (!frame) return null;
     const soft: SoftFrame[] = [];
+    const points: PointFrame[] = [];
     for (const body of this.soft.values()) {
-      const decoded = surfaces[body.body] && decodeSoft(body, this.fields.get(body.body), surfaces[body.body], pool);
-      if (decoded) soft.push(decoded);
+      const of = drawn[body.body];
+      const field = this.fields.get(body.body);
+      if (!of) continue;
+      if ('points' in of) {
+        const decoded = decodePoints(body, field, of, pool);
+        if (decoded) points.push(decoded);
+      } else {
+        const decoded = decodeSoft(body, field, of, pool);
+        if (decoded) soft.push(decoded);
+      }
     }
     const rigid = [...this.rigid.values()].filter((body) => body.pose.length === 7);
-    const info = frameInfo(frame, names, rigid, soft);
+    const info = frameInfo(frame, names, rigid, soft, points);
     this.clear();
     return info;
   }
@@ -106,8 +120,8 @@ export function decodeSoft(
   }
 
   // the field, or its minimum where none was sent
-  const bytes = shown?.values.byteLength === vertices * 2 ? shown.values : null;
-  const values = bytes && new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const scalars = scalarField(shown, vertices);
+  const values = scalars && new DataView(scalars.bytes.buffer, scalars.bytes.byteOffset, scalars.bytes.byteLength);
   for (let v = 0; v < count; ++v) {
     field[v * 2] = values ? values.getUint16(surface.source[v] * 2, true) : 0;
     field[v * 2 + 1] = 32768;
@@ -119,9 +133,9 @@ export function decodeSoft(
     positions,
     normals,
     field,
-    measure: shown?.measure ?? 0,
-    fieldMin: shown?.min ?? 0,
-    fieldMax: shown?.max ?? 0,
+    measure: scalars ? (shown?.measure ?? 0) : 0,
+    fieldMin: scalars?.min ?? 0,
+    fieldMax: scalars?.max ?? 0,
     unit: shown?.unit ?? '',
     centroid: surfaceCentroid(positions, surface.indices),
     low,
@@ -155,7 +169,13 @@ function forceInfos(frame: Frame, names: string[]): ForceInfo[] {
   }));
 }
 
-function frameInfo(frame: Frame, names: string[], rigid: RigidFrame[], soft: SoftFrame[]): FrameInfo {
+function frameInfo(
+  frame: Frame,
+  names: string[],
+  rigid: RigidFrame[],
+  soft: SoftFrame[],
+  points: PointFrame[],
+): FrameInfo {
   const mode = frame.clock?.mode;
   const factor = mode?.case === 'realTime' ? mode.value.factor || 1 : 1;
   const clock = mode?.case === 'realTime' || mode?.case === 'freeRun' ? mode.case : 'paused';
@@ -167,6 +187,7 @@ function frameInfo(frame: Frame, names: string[], rigid: RigidFrame[], soft: Sof
     stopped: frame.stopped,
     rigid: rigid.map(({ body, pose }) => ({ body, pose })),
     soft,
+    points,
     contacts: contactInfos(frame, names),
     forces: forceInfos(frame, names),
     report: frame.report

@@ -10,21 +10,50 @@ import {
   type ShapeDescription,
   type WorldDescription,
 } from '../gen/pliant/v1/world_pb';
-import { softSurface, type SoftSurface } from './decode';
-import type { Color, GeometryInfo, JointInfo, BodyMotion, RigidInfo, RobotInfo, ShapeInfo, Vec3, WorldInfo } from './messages';
+import { softSurface, type DrawnBody, type SoftSurface } from './decode';
+import type {
+  BodyMotion,
+  Color,
+  GeometryInfo,
+  JointInfo,
+  PointsInfo,
+  RigidInfo,
+  RobotInfo,
+  ShapeInfo,
+  SoftInfo,
+  Vec3,
+  WorldInfo,
+} from './messages';
 import { splitCreases, vertexNormals } from './surface';
 
-// Soft surfaces with more vertices than this in all are shown decimated: a page cannot draw more of them smoothly.
+// Soft bodies with more surface vertices or more points than this in all are shown decimated: a page cannot draw more of them
+// smoothly.
 const kMaxFullVertices = 50_000;
+const kMaxFullPoints = 250_000;
 
 export function describeWorld(
   description: WorldDescription,
   serverVersion: string,
   watchesOnly = false,
-): { world: WorldInfo; surfaces: SoftSurface[]; tier: Tier } {
-  const vertices = description.deformables.reduce((sum, { surface }) => sum + (surface?.vertices.length ?? 0) / 3, 0);
-  const tier = vertices > kMaxFullVertices ? Tier.DECIMATED : Tier.UNSPECIFIED;
-  const surfaces = description.deformables.map((body) => surfaceOf(body, tier));
+): { world: WorldInfo; drawn: DrawnBody[]; names: string[]; tier: Tier } {
+  const { rigidBodies, deformables } = description;
+  const vertices = deformables.reduce((sum, { surface }) => sum + (surface?.vertices.length ?? 0) / 3, 0);
+  const allPoints = deformables.reduce((sum, { points }) => sum + (points?.count ?? 0), 0);
+  const tier = vertices > kMaxFullVertices || allPoints > kMaxFullPoints ? Tier.DECIMATED : Tier.UNSPECIFIED;
+  const drawn: DrawnBody[] = [];
+  const soft: SoftInfo[] = [];
+  const points: PointsInfo[] = [];
+  for (const [index, body] of deformables.entries()) {
+    if (body.points) {
+      const info = pointsInfo(body, index, tier);
+      points.push(info);
+      drawn.push({ points: info.radii.length });
+    } else {
+      const surface = surfaceOf(body, tier);
+      soft.push(softInfo(body, index, tier, surface));
+      drawn.push(surface);
+    }
+  }
   const robots = describeRobots(description);
   const robotOf = new Map(robots.flatMap(({ name, links }) => links.map((link) => [link, name] as const)));
   const world: WorldInfo = {
@@ -34,24 +63,49 @@ export function describeWorld(
     modelHash: description.modelHash,
     timeStep: description.timeStep,
     gravity: vec3(description.gravity, [0, 0, -9.81]),
-    rigid: description.rigidBodies.map((body, i) => rigidInfo(body, robotOf.get(i) ?? '')),
-    soft: description.deformables.map((body, i) => ({
-      name: body.name,
-      vertices: body.vertices,
-      tetrahedra: body.tetrahedra,
-      youngsModulus: body.youngsModulus,
-      surfaceVertices: surfaces[i].surfaceVertices,
-      renderVertices: surfaces[i].source.length,
-      volumeVertices: volumeVertices(body, tier, surfaces[i]),
-      indices: surfaces[i].indices,
-    })),
+    rigid: rigidBodies.map((body, i) => rigidInfo(body, robotOf.get(i) ?? '')),
+    soft,
+    points,
     robots,
     watchesOnly,
   };
-  return { world, surfaces, tier };
+  return { world, drawn, names: [...rigidBodies, ...deformables].map(({ name }) => name), tier };
 }
 
-// The surface vertices that frames of a tier have; null: all.
+function softInfo(body: DeformableDescription, index: number, tier: Tier, surface: SoftSurface): SoftInfo {
+  return {
+    name: body.name,
+    body: index,
+    fields: body.fields,
+    vertices: body.vertices,
+    tetrahedra: body.tetrahedra,
+    youngsModulus: body.youngsModulus,
+    surfaceVertices: surface.surfaceVertices,
+    renderVertices: surface.source.length,
+    volumeVertices: volumeVertices(body, tier, surface),
+    indices: surface.indices,
+  };
+}
+
+function pointsInfo(body: DeformableDescription, index: number, tier: Tier): PointsInfo {
+  const { count = 0, radii = [] } = body.points ?? {};
+  const kept = keptVertices(body, tier);
+  const shown = kept?.length ?? count;
+  // fewer points are larger, so that they fill the same volume
+  const growth = Math.cbrt(count / Math.max(1, shown));
+  const radius = (i: number) => (radii[radii.length > 1 ? (kept ? kept[i] : i) : 0] ?? 0) * growth;
+  return {
+    name: body.name,
+    body: index,
+    fields: body.fields,
+    youngsModulus: body.youngsModulus,
+    count,
+    numbers: kept && Uint32Array.from(kept),
+    radii: Float32Array.from({ length: shown }, (_, i) => radius(i)),
+  };
+}
+
+// The surface vertices or points that frames of a tier have; null: all.
 function keptVertices(body: DeformableDescription, tier: Tier): number[] | null {
   return tier === Tier.UNSPECIFIED || body.decimatedVertices.length === 0 ? null : body.decimatedVertices;
 }

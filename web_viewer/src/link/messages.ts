@@ -1,7 +1,17 @@
 // Messages between the page and its worker. They are structured-cloned, so they contain plain data only.
 
 // Values of pliant.v1.FieldMeasure.
-export const Measure = { strain: 1, stress: 2, volume: 3, stretch: 4, contactPressure: 7, contactTraction: 8 } as const;
+export const Measure = {
+  strain: 1,
+  stress: 2,
+  volume: 3,
+  stretch: 4,
+  contactPressure: 7,
+  contactTraction: 8,
+  plasticStrain: 11,
+  pressure: 12,
+  speed: 13,
+} as const;
 export type MeasureId = (typeof Measure)[keyof typeof Measure];
 
 export type Vec3 = [number, number, number];
@@ -112,6 +122,7 @@ export interface WorldInfo {
   gravity: Vec3;
   rigid: RigidInfo[];
   soft: SoftInfo[];
+  points: PointsInfo[];
   robots: RobotInfo[];
   watchesOnly: boolean; // the user may watch and stop the world, and nothing else
 }
@@ -183,6 +194,8 @@ export type GeometryInfo =
 
 export interface SoftInfo {
   name: string;
+  body: number; // index among the deformable bodies
+  fields: number[]; // values of pliant.v1.FieldMeasure that the body has
   vertices: number; // of the volume mesh
   tetrahedra: number;
   youngsModulus: number;
@@ -190,6 +203,17 @@ export interface SoftInfo {
   renderVertices: number; // surface vertices, duplicated along creases
   volumeVertices: Uint32Array; // vertex of the volume mesh of each render vertex
   indices: Uint32Array;
+}
+
+// A body of particles.
+export interface PointsInfo {
+  name: string;
+  body: number; // index among the deformable bodies
+  fields: number[]; // values of pliant.v1.FieldMeasure that the body has
+  youngsModulus: number;
+  count: number; // of all points
+  numbers: Uint32Array | null; // of the points that frames have; null: they have all
+  radii: Float32Array; // with which these are drawn [m]
 }
 
 export interface FrameInfo {
@@ -200,6 +224,7 @@ export interface FrameInfo {
   stopped: boolean;
   rigid: { body: number; pose: number[] }[]; // x, y, z, qw, qx, qy, qz
   soft: SoftFrame[];
+  points: PointFrame[];
   contacts: ContactInfo[];
   forces: ForceInfo[];
   report: ReportInfo | null;
@@ -228,6 +253,21 @@ export interface SoftFrame {
   unit: string;
   centroid: Vec3; // of the surface, weighted by area [m]
   low: Vec3; // bounding box [m]
+  high: Vec3;
+}
+
+export interface PointFrame {
+  body: number;
+  positions: Int16Array; // xyz per point, quantised: origin + scale · number, world frame [m]
+  origin: Vec3;
+  scale: Vec3;
+  field: Uint16Array; // a number per point: 0 … 65535 from fieldMin to fieldMax
+  measure: number;
+  fieldMin: number;
+  fieldMax: number;
+  unit: string;
+  centroid: Vec3; // mean of the points [m]
+  low: Vec3; // bounding box of the points [m]
   high: Vec3;
 }
 

@@ -17,7 +17,7 @@ import {
 import { Tier } from '../gen/pliant/v1/stream_pb';
 import { WorldService } from '../gen/pliant/v1/world_pb';
 import { Backoff } from './backoff';
-import { BufferPool, LatestFrame, type SoftSurface } from './decode';
+import { BufferPool, LatestFrame, type DrawnBody } from './decode';
 import { describeWorld } from './describe';
 import { Descriptions } from './description';
 import { Leases } from './lease';
@@ -101,7 +101,7 @@ export class Session {
   private live = false;
   private measure: MeasureId = 1;
   private contacts = true;
-  private surfaces: SoftSurface[] = [];
+  private drawnBodies: DrawnBody[] = []; // the deformable ones
   private tier = Tier.UNSPECIFIED;
   private readonly descriptions = new Descriptions((method, request) => this.ask(method, request));
   private names: string[] = []; // of the bodies by their numbers in frames
@@ -278,10 +278,10 @@ export class Session {
       this.descriptions.fetch(this.world),
       this.ask(WorldService.method.getWorld, { name: this.world }),
     ]);
-    const { world, surfaces, tier } = describeWorld(description, this.serverVersion, callerRole === 'viewer');
-    this.surfaces = surfaces;
+    const { world, drawn, names, tier } = describeWorld(description, this.serverVersion, callerRole === 'viewer');
+    this.drawnBodies = drawn;
     this.tier = tier;
-    this.names = [...world.rigid, ...world.soft].map(({ name }) => name);
+    this.names = names;
     this.latest.clear();
     this.pool.clear();
     this.arrivedAt.clear();
@@ -476,12 +476,13 @@ export class Session {
   // --- frames: the page has one at a time, later ones are merged
 
   private show(): void {
-    const frame = this.latest.take(this.surfaces, this.names, this.pool);
+    const frame = this.latest.take(this.drawnBodies, this.names, this.pool);
     if (!frame) return;
     this.pageIsReady = false;
     this.shownIn = this.pageEpoch;
-    const buffers = frame.soft.flatMap((body) => [body.positions.buffer, body.normals.buffer, body.field.buffer]);
-    this.around.post({ kind: 'frame', frame }, buffers as ArrayBuffer[]);
+    const ofSoft = frame.soft.flatMap((body) => [body.positions.buffer, body.normals.buffer, body.field.buffer]);
+    const ofPoints = frame.points.flatMap((body) => [body.positions.buffer, body.field.buffer]);
+    this.around.post({ kind: 'frame', frame }, [...ofSoft, ...ofPoints] as ArrayBuffer[]);
   }
   private shownIn = 0;
 

@@ -8,12 +8,14 @@ const kIcons = {
   step: '<svg viewBox="0 0 20 20"><path d="M3.500 4v12c0 .8.9 1.200 1.500.8l8.500-6a1 1 0 0 0 0-1.600L5 3.200c-.600-.400-1.500 0-1.500.8z"/><rect x="14.600" y="3" width="2.600" height="14" rx="1"/></svg>',
   reset: '<svg viewBox="0 0 20 20"><path d="M10 3a7 7 0 1 1-6.700 5l1.900.600A5 5 0 1 0 10 5v2.600L5.500 4 10 .400z"/></svg>',
   arrows: '<svg viewBox="0 0 20 20"><path d="M9 17V7.500H5.800L10 2l4.200 5.500H11V17zM3 17.500h14V19H3z"/></svg>',
+  surface: '<svg viewBox="0 0 20 20"><path d="M10 1.600c3 3.800 5.800 7.200 5.800 10.600a5.800 5.800 0 0 1-11.600 0C4.200 8.800 7 5.400 10 1.600zm-3.300 10.800a3.400 3.400 0 0 0 3.300 3.500v-1.500a1.900 1.900 0 0 1-1.800-2z"/></svg>',
   home: '<svg viewBox="0 0 20 20"><path d="M3 3h5v2H5v3H3zm9 0h5v5h-2V5h-3zM3 12h2v3h3v2H3zm12 0h2v5h-5v-2h3zM7.500 7.500h5v5h-5z"/></svg>',
 };
 
 export interface ClockBarPort {
   call(call: Call): void;
   showArrows(on: boolean): void;
+  showSurface(on: boolean): void;
   resetView(): void;
 }
 
@@ -21,6 +23,7 @@ export class ClockBar {
   private readonly run = element<HTMLButtonElement>('run');
   private readonly stop = element<HTMLButtonElement>('stop');
   private readonly factor = element<HTMLSelectElement>('factor');
+  private readonly surface = element<HTMLButtonElement>('surface');
   private readonly arrows = element<HTMLButtonElement>('arrows');
   private readonly help = element<HTMLDialogElement>('help');
   private paused = false;
@@ -34,6 +37,7 @@ export class ClockBar {
     element('reset').innerHTML = kIcons.reset;
     element('home').innerHTML = kIcons.home;
     this.arrows.innerHTML = kIcons.arrows;
+    this.surface.innerHTML = kIcons.surface;
     this.showRun();
 
     this.onClick('run', () => this.toggleRun());
@@ -41,6 +45,7 @@ export class ClockBar {
     this.onClick('reset', () => port.call({ op: 'reset' }));
     this.onClick('home', () => port.resetView());
     this.onClick('arrows', () => this.toggleArrows());
+    this.onClick('surface', () => this.toggleSurface());
     this.onClick('help-open', () => this.help.showModal());
     this.onClick('stop', () => port.call({ op: this.stopped ? 'resume' : 'stop' }));
     this.factor.addEventListener('change', () => {
@@ -88,6 +93,7 @@ export class ClockBar {
       KeyP: () => !this.watchesOnly && this.toggleRun(),
       KeyN: () => !this.watchesOnly && this.oneStep(),
       KeyC: () => this.toggleArrows(),
+      KeyB: () => !this.surface.hidden && this.toggleSurface(),
       KeyV: () => this.port.resetView(),
       KeyH: () => this.help.showModal(),
     };
@@ -106,10 +112,17 @@ export class ClockBar {
     this.port.call({ op: 'step', steps: 1 });
   }
 
+  // Offers to show particles as a surface where there are some.
+  offerSurface(on: boolean): void {
+    this.surface.hidden = !on;
+  }
+
   private toggleArrows(): void {
-    const on = this.arrows.getAttribute('aria-pressed') !== 'true';
-    this.arrows.setAttribute('aria-pressed', String(on));
-    this.port.showArrows(on);
+    this.port.showArrows(toggle(this.arrows));
+  }
+
+  private toggleSurface(): void {
+    this.port.showSurface(toggle(this.surface));
   }
 
   private showRun(): void {
@@ -129,4 +142,11 @@ export class ClockBar {
       action();
     });
   }
+}
+
+// Presses a button that was released, or releases it; returns whether it is pressed now.
+function toggle(button: HTMLButtonElement): boolean {
+  const on = button.getAttribute('aria-pressed') !== 'true';
+  button.setAttribute('aria-pressed', String(on));
+  return on;
 }

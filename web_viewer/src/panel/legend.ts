@@ -8,17 +8,26 @@ import { trimmed, withPrefix } from './units';
 export class Legend {
   private readonly bar = element<HTMLCanvasElement>('legend-bar');
   private readonly ticks = element('legend-ticks');
+  private readonly choice = element<HTMLSelectElement>('measure');
   private readonly lock = element<HTMLButtonElement>('lock');
   private painted: boolean | null = null;
   private labels = '';
 
   constructor(onMeasure: (measure: MeasureId) => void, onLock: () => boolean) {
-    const choice = element<HTMLSelectElement>('measure');
-    choice.addEventListener('change', () => {
-      onMeasure(Number(choice.value) as MeasureId);
-      choice.blur();
+    this.choice.addEventListener('change', () => {
+      onMeasure(Number(this.choice.value) as MeasureId);
+      this.choice.blur();
     });
     this.lock.addEventListener('click', () => this.showLock(onLock()));
+  }
+
+  // Offers the measures that some body has, given those of each body, and returns the chosen one.
+  offer(ofBodies: number[][]): MeasureId {
+    const offered = new Set(ofBodies.flat());
+    for (const option of this.choice.options) option.hidden = option.disabled = !offered.has(Number(option.value));
+    const options = [...this.choice.options].filter(({ disabled }) => !disabled);
+    if (options.length > 0 && this.choice.selectedOptions[0]?.disabled !== false) this.choice.value = options[0].value;
+    return Number(this.choice.value) as MeasureId;
   }
 
   showLock(locked: boolean): void {
@@ -50,9 +59,10 @@ export class Legend {
   }
 }
 
-// Formats a value: strain in percent, stress with an SI prefix, ratios as plain numbers.
+// Formats a value: strain in percent, stress with an SI prefix, speed with its unit, ratios as plain numbers.
 export function quantity(measure: MeasureId, value: number, unit: string): string {
-  if (measure === Measure.strain) return `${trimmed(Number((100 * value).toFixed(2)), 3)} %`;
+  if (measure === Measure.speed) return `${trimmed(Number(value.toFixed(4)), 3)} ${unit}`;
+  if (measure === Measure.strain || measure === Measure.plasticStrain) return `${trimmed(Number((100 * value).toFixed(2)), 3)} %`;
   if (isPressure(measure)) return withPrefix(value, unit || 'Pa', 3);
   return value.toFixed(3);
 }

@@ -1,6 +1,8 @@
 // The panel of measurements: state of the world, driving clients, state of the link.
-import type { ForceInfo, FrameInfo, LeaseInfo, LinkStats, ReportInfo } from '../link/messages';
+import type { ParticleInfo } from '../scene/bodies';
+import type { ForceInfo, FrameInfo, LeaseInfo, LinkStats, MeasureId, ReportInfo } from '../link/messages';
 import { element, setHidden, setText } from './dom';
+import { quantity } from './legend';
 import { Plot } from './plot';
 import { bytesPerSecond, milliseconds, newtons } from './units';
 
@@ -137,6 +139,12 @@ export class Panel {
     setText('pad', warning || (name ? `Gamepad: ${name}${hint}` : ''));
   }
 
+  // The particle that was clicked; null: none.
+  showParticle(particle: ParticleInfo | null): void {
+    setHidden('particle', particle === null);
+    if (particle) setText('particle', particleText(particle));
+  }
+
   showStats(stats: LinkStats, live: boolean): void {
     const trip = stats.roundTripOf === 'nothing' || !live ? '–' : milliseconds(stats.roundTripMs);
     setText('round-trip', stats.roundTripOf === 'command' || trip === '–' ? trip : `${trip} (idle)`);
@@ -169,6 +177,12 @@ export class Panel {
       }),
     );
   }
+}
+
+export function particleText({ body, number, position, value, measure, unit }: ParticleInfo): string {
+  const place = position.map((x) => x.toFixed(4)).join(', ');
+  const field = measure ? `, ${quantity(measure as MeasureId, value, unit)}` : '';
+  return `Particle ${number} of “${body}”: (${place}) m${field}`;
 }
 
 // What a user can move a world by.

@@ -12,11 +12,13 @@ import {
   type Object3D,
 } from 'three';
 import { mergeGeometries } from 'three/addons/utils/BufferGeometryUtils.js';
-import type { ContactInfo, FrameInfo, BodyMotion, RigidInfo, WorldInfo } from '../link/messages';
+import type { ContactInfo, FrameInfo, BodyMotion, RigidInfo, Vec3, WorldInfo } from '../link/messages';
 import type { Hit } from '../drive/pull';
 import { ForceArrows } from './arrows';
 import { makeFloor } from './floor';
 import { Materials } from './materials';
+import { ParticleSurface } from './points/particle_surface';
+import { PointBody } from './points/point_body';
 import { isDiverging, roundUp, type AutoRange } from './range';
 import { interestingBox, shapeGeometry, withGround } from './shapes';
 import { SoftBody } from './soft';
@@ -31,11 +33,25 @@ export interface RigidBody {
   placed: boolean; // a pose has been received
 }
 
+// A particle that the user picked.
+export interface ParticleInfo {
+  body: string;
+  number: number; // in its body
+  position: Vec3; // world frame [m]
+  value: number; // of the field `measure`
+  measure: number;
+  unit: string;
+}
+
 export class Bodies {
   readonly root = new Group();
   readonly arrows = new ForceArrows();
   rigid: RigidBody[] = [];
   soft: SoftBody[] = [];
+  points: PointBody[] = [];
+  private deformables = new Map<number, SoftBody | PointBody>(); // by index in frames
+  private readonly surface: ParticleSurface; // around all particles
+  private picked: { body: PointBody; index: number } | null = null;
   private floor: Group | null = null;
   private fitted = false;
   private falls = true; // gravity acts downwards
@@ -47,7 +63,18 @@ export class Bodies {
   // `plain`: without expensive shading
   constructor(private readonly plain: boolean) {
     this.materials = new Materials(plain);
-    this.root.add(this.arrows.group);
+    this.surface = new ParticleSurface(plain ? 0.5 : 1);
+    this.root.add(this.arrows.group, this.surface.object);
+  }
+
+  // Shows particles as a surface, or as balls.
+  showSurface(on: boolean): void {
+    this.surface.object.visible = on;
+    this.coverPoints();
+  }
+
+  private coverPoints(): void {
+    for (const body of this.points) body.covered = this.surface.object.visible;
   }
 
   build(world: WorldInfo): void {
@@ -59,8 +86,12 @@ export class Bodies {
       return this.buildRigid(info, info.robot ? robots.indexOf(info.robot) : index);
     });
     this.soft = world.soft.map((info) => new SoftBody(info, this.plain));
+    this.points = world.points.map((info) => new PointBody(info, this.plain));
+    this.surface.setBodies(this.points);
+    this.coverPoints();
+    this.deformables = new Map(this.coloured.map((body) => [body.info.body, body]));
     for (const body of this.rigid) this.root.add(body.group);
-    for (const body of this.soft) this.root.add(body.mesh);
+    for (const { object } of this.coloured) this.root.add(object);
   }
 
   // Applies a frame. Returns the buffers that are free again and, once when all bodies are placed, the box for the camera to
@@ -76,8 +107,12 @@ export class Bodies {
     }
     const buffers: ArrayBuffer[] = [];
     for (const body of frame.soft) {
-      const soft = this.soft[body.body];
-      if (soft) buffers.push(...soft.update(body));
+      const soft = this.deformables.get(body.body);
+      if (soft instanceof SoftBody) buffers.push(...soft.update(body));
+    }
+    for (const body of frame.points) {
+      const points = this.deformables.get(body.body);
+      if (points instanceof PointBody) buffers.push(...points.update(body));
     }
     return { buffers, fit: this.fitted ? null : this.measure() };
   }
@@ -87,19 +122,49 @@ export class Bodies {
     this.arrows.update(contacts, (body) => passive.has(body), 0.16 * this.size);
   }
 
+  // The bodies that show a field.
+  get coloured(): (SoftBody | PointBody)[] {
+    return [...this.soft, ...this.points];
+  }
+
   colour(range: AutoRange): void {
-    for (const body of this.soft) body.setRange(range.range, isDiverging(range.measure));
+    const diverging = isDiverging(range.measure);
+    for (const body of this.coloured) body.setRange(range.range, diverging);
+    this.surface.setDiverging(diverging);
+  }
+
+  // Marks the particle that was picked, if one was.
+  mark(hit: Hit | null): void {
+    this.picked?.body.mark(null);
+    const body = this.points.find(({ info }) => info.name === hit?.name);
+    this.picked = body && hit?.particle != null ? { body, index: hit.particle } : null;
+    this.picked?.body.mark(this.picked.index);
+  }
+
+  // The marked particle as it is in the latest frame.
+  get particle(): ParticleInfo | null {
+    if (!this.picked?.body.latest) return null;
+    const { body, index } = this.picked;
+    const { measure, unit } = body.latest!;
+    return {
+      body: body.info.name,
+      number: body.numberOf(index),
+      position: body.place(index).toArray(),
+      value: body.valueAt(index),
+      measure,
+      unit,
+    };
   }
 
   position(name: string): Vector3 | null {
     const rigid = this.rigid.find(({ info }) => info.name === name);
     if (rigid) return rigid.group.position;
-    const soft = this.soft.find(({ info }) => info.name === name);
-    return soft?.latest ? new Vector3(...soft.latest.centroid) : null;
+    const body = this.coloured.find(({ info }) => info.name === name);
+    return body?.latest ? new Vector3(...body.latest.centroid) : null;
   }
 
   motion(name: string): BodyMotion | 'SOFT' | null {
-    if (this.soft.some(({ info }) => info.name === name)) return 'SOFT';
+    if (this.coloured.some(({ info }) => info.name === name)) return 'SOFT';
     return this.rigid.find(({ info }) => info.name === name)?.info.motion ?? null;
   }
 
@@ -109,27 +174,33 @@ export class Bodies {
   }
 
   pick(ray: Raycaster): Hit | null {
-    for (const { mesh } of this.soft) mesh.geometry.boundingSphere = null;
-    const objects: Object3D[] = [...this.rigid.map(({ group }) => group), ...this.soft.map(({ mesh }) => mesh)];
+    for (const { object } of this.soft) object.geometry.boundingSphere = null;
+    const objects: Object3D[] = [...this.rigid.map(({ group }) => group), ...this.coloured.map(({ object }) => object)];
     const hit = ray.intersectObjects(objects.filter((object) => object.visible), true)[0];
     if (!hit) return null;
     const name = hit.object.userData.body ?? hit.object.name;
-    const soft = this.soft.find(({ mesh }) => mesh === hit.object);
-    if (soft && hit.face) return { name, point: hit.point, local: null, ...soft.grab(hit.face, hit.point) };
+    const at = { name, point: hit.point, local: null, particle: null };
+    const soft = this.soft.find(({ object }) => object === hit.object);
+    if (soft && hit.face) return { ...at, ...soft.grab(hit.face, hit.point) };
+    const points = this.points.find(({ object }) => object === hit.object);
+    if (points && hit.index !== undefined) {
+      const { index } = hit;
+      return { ...at, particle: index, vertex: points.numberOf(index), place: () => points.place(index) };
+    }
     const group = this.rigid.find(({ info }) => info.name === name)?.group ?? hit.object;
     const local = group.worldToLocal(hit.point.clone());
-    return { name, point: hit.point, local: local.toArray(), vertex: null, place: () => group.localToWorld(local.clone()) };
+    return { ...at, local: local.toArray(), vertex: null, place: () => group.localToWorld(local.clone()) };
   }
 
   // Returns the fraction of links and soft bodies whose centre is hidden from `eye`, 0 … 1; 0 in a scene without robots.
   hidden(eye: Vector3): number {
     const links = this.rigid.filter(({ info, group }) => info.robot && group.children.some((child) => child instanceof Mesh));
-    const things: Object3D[] = [...links.map(({ group }) => group), ...this.soft.map(({ mesh }) => mesh)];
+    const things: Object3D[] = [...links.map(({ group }) => group), ...this.coloured.map(({ object }) => object)];
     if (links.length === 0 || this.rigid.length > kMostToLookBehind) return 0;
-    for (const { mesh } of this.soft) mesh.geometry.boundingSphere = null;
+    for (const { object } of this.soft) object.geometry.boundingSphere = null;
     const every = Math.ceil(things.length / kMostLooks);
     const chosen = things.filter((_, i) => i % every === 0);
-    const solids: Object3D[] = [...this.rigid.map(({ group }) => group), ...this.soft.map(({ mesh }) => mesh)];
+    const solids: Object3D[] = [...this.rigid.map(({ group }) => group), ...this.soft.map(({ object }) => object)];
     const owner = (name: string) => this.rigid.find(({ info }) => info.name === name)?.info.robot || name;
     const ray = new Raycaster();
     const isHidden = (thing: Object3D) => {
@@ -189,9 +260,9 @@ export class Bodies {
 
   // Returns the box for the camera to fit, or null until all bodies are placed.
   private measure(): Box3 | null {
-    const bodies = [...this.rigid.map(({ placed }) => placed), ...this.soft.map(({ latest }) => latest !== null)];
+    const bodies = [...this.rigid.map(({ placed }) => placed), ...this.coloured.map(({ latest }) => latest !== null)];
     if (!bodies.every(Boolean)) return null;
-    const moving: Box3[] = this.soft.map(({ bounds }) => bounds);
+    const moving: Box3[] = this.coloured.map(({ bounds }) => bounds);
     const falling: Box3[] = [...moving];
     const fixed: Box3[] = [];
     const robots = new Map<string, Box3>(); // each robot counts as one object, however many small links it has
@@ -239,10 +310,11 @@ export class Bodies {
       group.traverse((object) => object instanceof Mesh && object.geometry.dispose());
       group.removeFromParent();
     }
-    for (const body of this.soft) {
-      body.mesh.removeFromParent();
+    for (const body of this.coloured) {
+      body.object.removeFromParent();
       body.dispose();
     }
+    this.mark(null);
     this.toolFrame.show(null, 1);
     this.materials.dispose();
     this.floor?.removeFromParent();

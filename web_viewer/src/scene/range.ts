@@ -48,16 +48,22 @@ export class AutoRange {
 
 // Whether the measure is in pascals.
 export function isPressure(measure: MeasureId): boolean {
-  return measure === Measure.stress || measure === Measure.contactPressure || measure === Measure.contactTraction;
+  const { stress, pressure, contactPressure, contactTraction } = Measure;
+  return ([stress, pressure, contactPressure, contactTraction] as MeasureId[]).includes(measure);
 }
 
+// Whether the measure may be on either side of its reference value.
 export function isDiverging(measure: MeasureId): boolean {
-  return measure === Measure.volume || measure === Measure.stretch;
+  return isRatio(measure) || measure === Measure.pressure;
 }
 
 // Value of the measure in an undeformed body.
 export function referenceValue(measure: MeasureId): number {
-  return isDiverging(measure) ? 1 : 0;
+  return isRatio(measure) ? 1 : 0;
+}
+
+function isRatio(measure: MeasureId): boolean {
+  return measure === Measure.volume || measure === Measure.stretch;
 }
 
 // Returns the smallest of 1, 1.5, 2, 3, 5, 7 · 10ⁿ that is at least x.
