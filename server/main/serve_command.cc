@@ -110,7 +110,7 @@ class ServeCommand final : public Command {
              &quotas.world.dofs);
     AddSize("--max-world-memory", "Maximum estimated memory of a world", &quotas.world.memory);
     AddSize("--max-uploads", "Disk space for files that clients upload (default 4 GiB)",
-            &options_.max_uploads);
+            &quotas.uploads);
   }
 
   CLI::Option* AddCount(const char* flag, const char* text, std::int64_t* value) {

@@ -24,7 +24,6 @@ struct ServeOptions {
   int threads = 0;         // for the work inside steps; 0: one a core
   Quotas quotas{.server = {.worlds = 32}};
   std::function<absl::StatusOr<Quotas>()> read_quotas;  // as they are set now; null: as above
-  std::int64_t max_uploads = std::int64_t{4} << 30;     // of files that clients upload together [B]
   std::vector<std::string> allowed_origins;  // of other pages, e.g. http://localhost:5173
   std::vector<std::string> allowed_hosts;    // names by which pages reach this server
   std::string version = "unknown";           // reported to clients

@@ -141,8 +141,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServeOptions& option
   service.features = ListFeatures(options, *audit != nullptr);
   service.authenticator = parts->authenticator;
   if (!options.data_dir.empty()) {
-    absl::StatusOr<std::unique_ptr<ObjectStore>> objects =
-        ObjectStore::Open({(fs::path(options.data_dir) / "objects").string(), options.max_uploads});
+    absl::StatusOr<std::unique_ptr<ObjectStore>> objects = ObjectStore::Open(
+        {(fs::path(options.data_dir) / "objects").string(), options.quotas.uploads});
     if (!objects.ok()) return objects.status();
     service.objects = *std::move(objects);
   }
@@ -221,7 +221,7 @@ void Server::Reload() {
   if (!parts_->read_quotas) return;
   const absl::StatusOr<Quotas> quotas = parts_->read_quotas();
   Report("quotas", quotas.status());
-  if (quotas.ok()) parts_->handlers->registry().SetQuotas(*quotas);
+  if (quotas.ok()) parts_->handlers->SetQuotas(*quotas);
 }
 
 void Server::Shutdown() {

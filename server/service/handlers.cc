@@ -154,6 +154,11 @@ Handlers::~Handlers() {
   Stop();
 }
 
+void Handlers::SetQuotas(const Quotas& quotas) {
+  registry_.SetQuotas(quotas);
+  if (options_.objects != nullptr) options_.objects->SetMaxBytes(quotas.uploads);
+}
+
 absl::StatusOr<Identity> Handlers::Identify(absl::string_view token) const {
   return options_.authenticator == nullptr ? Anyone() : options_.authenticator->Authenticate(token);
 }

@@ -148,6 +148,10 @@ class Handlers {
   absl::StatusOr<std::shared_ptr<WorldHost>> FindWorld(const Call& call,
                                                        const std::string& name) const;
 
+  // Quotas of worlds that are created, and of files that are uploaded, from now on. Uploaded files
+  // beyond theirs are dropped, those first that were not used for the longest time.
+  void SetQuotas(const Quotas& quotas);
+
   WorldRegistry& registry() { return registry_; }
   Timeline& timeline() { return *options_.timeline; }
   // Runs feedback to commanding clients, which waits for no frame.

@@ -65,7 +65,8 @@ StagedFiles::~StagedFiles() {
   fs::remove_all(folder_, error);
 }
 
-ObjectStore::ObjectStore(Options options) : options_(std::move(options)) {}
+ObjectStore::ObjectStore(Options options)
+    : options_(std::move(options)), max_bytes_(options_.max_bytes) {}
 
 ObjectStore::~ObjectStore() {
   for (const auto& [key, upload] : uploads_) close(upload.file);
@@ -100,6 +101,12 @@ absl::StatusOr<std::unique_ptr<ObjectStore>> ObjectStore::Open(Options options) 
     store->objects_[found[i].second.first] = {found[i].second.second, last_use};
   }
   return store;
+}
+
+void ObjectStore::SetMaxBytes(std::int64_t max_bytes) {
+  std::lock_guard lock(mutex_);
+  max_bytes_ = max_bytes;
+  DropObjectsUntilHeld(max_bytes);
 }
 
 bool ObjectStore::Has(const std::string& sha256) const {
@@ -184,16 +191,21 @@ absl::StatusOr<ObjectStore::Upload*> ObjectStore::FindUpload(const UploadKey& ke
 }
 
 absl::Status ObjectStore::MakeRoom(std::int64_t size) {
-  std::int64_t held = CountBytes();
   std::int64_t uploading = 0;
   for (const auto& [key, upload] : uploads_) uploading += upload.size;
-  if (size > options_.max_bytes - uploading) {
+  if (size > max_bytes_ - uploading) {
     return absl::ResourceExhaustedError(
         absl::StrCat("the object has ", size, " bytes, and the server has ",
-                     options_.max_bytes - uploading, " of its ", options_.max_bytes,
+                     std::max<std::int64_t>(0, max_bytes_ - uploading), " of its ", max_bytes_,
                      " for uploads left; make it smaller, or wait until other uploads end"));
   }
-  while (held + size > options_.max_bytes) {
+  DropObjectsUntilHeld(max_bytes_ - size);
+  return absl::OkStatus();
+}
+
+// Drops objects, the one used longest ago first, until all that is held has `max_held` bytes.
+void ObjectStore::DropObjectsUntilHeld(std::int64_t max_held) {
+  for (std::int64_t held = CountBytes(); held > max_held && !objects_.empty();) {
     const auto oldest = std::ranges::min_element(
         objects_, {}, [](const auto& entry) { return entry.second.last_use; });
     std::error_code error;
@@ -201,7 +213,6 @@ absl::Status ObjectStore::MakeRoom(std::int64_t size) {
     held -= oldest->second.size;
     objects_.erase(oldest);
   }
-  return absl::OkStatus();
 }
 
 absl::StatusOr<ObjectStore::Progress> ObjectStore::Complete(const UploadKey& key, Upload* upload) {

@@ -18,6 +18,7 @@
 #include "gtest/gtest.h"
 
 #include "grpc/health/v1/health.grpc.pb.h"
+#include "pliant/v1/objects.grpc.pb.h"
 #include "pliant/v1/stream.grpc.pb.h"
 #include "pliant/v1/world.grpc.pb.h"
 #include "server/auth/tokens.h"
@@ -211,6 +212,29 @@ TEST_F(Trouble, SighupReadsQuotasAgain) {
   EXPECT_EQ(third.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_NE(third.error_message().find("has 10 of its 100 left"), std::string::npos)
       << third.error_message();
+}
+
+TEST_F(Trouble, SighupReadsTheQuotaOfUploadsAgain) {
+  const std::string config = Write("pliant.toml", "max-uploads = \"1K\"\n");
+  const auto server = Run({"--config", config, "--data-dir", Path("data")});
+  const auto objects = v1::ObjectService::NewStub(Connect(server.get()));
+  const auto upload = [&objects](std::int64_t size) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kProgramPatience);
+    v1::UploadObjectRequest request;
+    request.set_sha256(std::string(64, 'a'));
+    request.set_size(size);
+    v1::UploadObjectResponse response;
+    return objects->UploadObject(&context, request, &response).error_code();
+  };
+  EXPECT_EQ(upload(2000), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  Write("pliant.toml", "max-uploads = \"4K\"\n");
+  server->Signal(SIGHUP);
+  const auto end = Clock::now() + kProgramPatience;
+  while (upload(2000) != grpc::StatusCode::OK && Clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(upload(2000), grpc::StatusCode::OK);
+  EXPECT_EQ(upload(5000), grpc::StatusCode::RESOURCE_EXHAUSTED);
 }
 
 TEST_F(Trouble, HealthOfEachServiceIsToldWithoutAToken) {
