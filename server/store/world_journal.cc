@@ -41,7 +41,7 @@ absl::StatusOr<std::shared_ptr<WorldJournal>> WorldJournal::Open(
 }
 
 absl::Status WorldJournal::Begin(std::int64_t number, const physics::Snapshot& start) {
-  const std::string checkpoint = EncodeCheckpoint(start, true);
+  const std::string checkpoint = EncodeCheckpoint(start, folder_.NextHead(true));
   if (absl::Status status = WriteDurably(folder_.automatic(number), checkpoint); !status.ok())
     return status;
   return StartLog(number);
@@ -243,8 +243,8 @@ void WorldJournal::Checkpoint(std::int64_t min_log_bytes) {
     pending_.push_back(change);
   }
   workers_.wake_writer();
-  const absl::Status status =
-      WriteDurably(folder_.automatic(change.number), EncodeCheckpoint(*now, true));
+  const std::string bytes = EncodeCheckpoint(*now, folder_.NextHead(true));
+  const absl::Status status = WriteDurably(folder_.automatic(change.number), bytes);
   if (status.ok()) return folder_.Prune(kKeptCheckpoints);
   // the log is still whole, so that nothing is lost
   spdlog::error("event=checkpoint_failed folder=\"{}\" reason=\"{}\"", folder_.path(),

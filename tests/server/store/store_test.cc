@@ -6,6 +6,7 @@
 #include <functional>
 #include <thread>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -207,7 +208,7 @@ TEST_F(StoreTest, AnOtherResultOfTheSameStepsIsNotTakenForTheWorld) {
   physics::World other(LoadTestModel());
   ASSERT_TRUE(other.Step(Drive()).ok());
   std::ofstream(folder.automatic(1), std::ios::binary)
-      << EncodeCheckpoint(*other.TakeSnapshot(), true);
+      << EncodeCheckpoint(*other.TakeSnapshot(), {});
   const absl::Status status = RecoverWorld(folder, LoadTestModel()).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(status.message()), HasSubstr("another state"));
@@ -273,6 +274,37 @@ TEST_F(StoreTest, ASecondServerIsRefused) {
   const absl::Status status = Store::Open({temporary_.File("data"), &timeline_}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(status.message()), HasSubstr("another pliantd"));
+}
+
+std::vector<std::string> NamesOf(const std::vector<v1::Checkpoint>& checkpoints) {
+  std::vector<std::string> names;
+  for (const v1::Checkpoint& checkpoint : checkpoints)
+    names.push_back(checkpoint.name().substr(checkpoint.name().rfind('/') + 1));
+  return names;
+}
+
+// Copying a folder, or a wall clock that jumps, changes the times of the files.
+TEST_F(StoreTest, CheckpointsAreListedAsTheyWereTakenWhateverTheTimesOfTheirFiles) {
+  const WorldFolder folder(journal_->folder());
+  Step(2);
+  ASSERT_TRUE(SaveCheckpoint(folder, "worlds/kept", "zero", *world_.TakeSnapshot()).ok());
+  Step(1);
+  journal_->Checkpoint();
+  Write();
+  // a checkpoint of an earlier state is no earlier checkpoint
+  world_.Reset();
+  journal_->OnReset(world_.TakeSnapshot());
+  ASSERT_TRUE(SaveCheckpoint(folder, "worlds/kept", "one", *world_.TakeSnapshot()).ok());
+  ASSERT_TRUE(SaveCheckpoint(folder, "worlds/kept", "other", *world_.TakeSnapshot()).ok());
+  const auto list = [&] { return NamesOf(ListCheckpoints(folder, "worlds/kept")); };
+  EXPECT_THAT(list(), ElementsAre("auto-1", "zero", "auto-2", "one", "other"));
+
+  auto time = fs::file_time_type::clock::now();
+  for (const char* name : {"auto-1", "named/zero", "auto-2", "named/one", "named/other"}) {
+    fs::last_write_time(absl::StrCat(folder.path(), "/", name, ".checkpoint"), time);
+    time -= std::chrono::hours(1);
+  }
+  EXPECT_THAT(list(), ElementsAre("auto-1", "zero", "auto-2", "one", "other"));
 }
 
 TEST_F(StoreTest, NamedCheckpointsAreListedReadAndDeleted) {
