@@ -143,6 +143,7 @@ Handlers::Handlers(Options options)
       building_(options_.timeline, 2, 64, {"building"}),
       describing_(options_.timeline, 1, 256, {"describing"}),
       storing_(options_.timeline, 1, 256, {"storing"}),
+      downloads_(options_.timeline),
       replaying_(options_.timeline, 1, 16, {"replaying"}),
       recordings_(options_.store == nullptr
                       ? nullptr
@@ -572,6 +573,7 @@ void Handlers::Stop() {
   describing_.Stop();
   storing_.Stop();
   replaying_.Stop();
+  downloads_.Stop();
   registry_.JoinAll();
   if (recordings_ != nullptr) recordings_->Stop();
   streams_.Stop();

@@ -26,6 +26,7 @@
 #include "server/record/recordings.h"
 #include "server/service/call.h"
 #include "server/service/shipped_scenes.h"
+#include "server/store/state_downloads.h"
 #include "server/store/store.h"
 #include "server/stream/task_pool.h"
 #include "server/stream/world_streams.h"
@@ -189,9 +190,16 @@ class Handlers {
   struct CheckpointName {
     WorldFolder folder;
     std::string id;
+    std::string world;
+    std::map<std::string, std::string> labels;  // of the world
   };
   absl::StatusOr<CheckpointName> ReadCheckpointName(const Call& call,
                                                     const std::string& name) const;
+  // A state that its client reads in chunks, and one chunk of it.
+  absl::StatusOr<v1::CheckpointWorldResponse> SerializeForDownload(
+      const StateDownloads::Source& source, const physics::Snapshot& snapshot);
+  absl::StatusOr<v1::FetchCheckpointResponse> ReadDownload(
+      const std::string& handle, const v1::FetchCheckpointRequest& request);
   absl::Status CheckRoleOnRecording(const Call& call, const v1::Recording& recording) const;
   absl::StatusOr<v1::Recording> FindRecording(const Call& call, const std::string& id) const;
   // The folder of a durable world. FAILED_PRECONDITION for another one.
@@ -215,6 +223,7 @@ class Handlers {
   WorkQueue describing_;
   WorkQueue storing_;  // reads and writes files
   Descriptions descriptions_;
+  StateDownloads downloads_;
   WorkQueue replaying_;
   std::unique_ptr<Recordings> recordings_;  // null without a store
 };

@@ -301,6 +301,45 @@ TEST_F(Durability, AWorldThatCannotBeReadIsKeptAndNamedAndTheOthersComeBack) {
   EXPECT_TRUE(fs::exists(checkpoint));
 }
 
+TEST_F(Durability, ACheckpointThatIsDeletedWhileItIsFetchedIsFetchedToItsEnd) {
+  ASSERT_NO_FATAL_FAILURE(Start());
+  v1::World world;
+  ASSERT_TRUE(Create("kept", true, &world).ok());
+  v1::CheckpointWorldRequest save;
+  save.set_name("worlds/kept");
+  save.set_checkpoint_id("gone");
+  v1::CheckpointWorldResponse saved;
+  ASSERT_TRUE(Call(*worlds_, &Worlds::CheckpointWorld, save, &saved).ok());
+  v1::FetchCheckpointRequest fetch;
+  fetch.set_name(saved.checkpoint().name());
+  fetch.set_max_bytes(100);
+  v1::FetchCheckpointResponse chunk;
+  ASSERT_TRUE(Call(*worlds_, &Worlds::FetchCheckpoint, fetch, &chunk).ok());
+  std::string state = chunk.data();
+  v1::DeleteCheckpointRequest remove;
+  remove.set_name(saved.checkpoint().name());
+  google::protobuf::Empty empty;
+  ASSERT_TRUE(Call(*worlds_, &Worlds::DeleteCheckpoint, remove, &empty).ok());
+  while (static_cast<std::int64_t>(state.size()) < chunk.size()) {
+    fetch.set_handle(chunk.handle());
+    fetch.set_offset(static_cast<std::int64_t>(state.size()));
+    ASSERT_TRUE(Call(*worlds_, &Worlds::FetchCheckpoint, fetch, &chunk).ok());
+    ASSERT_NE(chunk.data(), "");
+    state += chunk.data();
+  }
+  v1::RestoreWorldRequest restore;
+  restore.set_name("worlds/kept");
+  restore.set_state(state);
+  ASSERT_TRUE(Call(*worlds_, &Worlds::RestoreWorld, restore, &world).ok());
+  EXPECT_EQ(Hash(world), saved.state_hash());
+
+  // a handle is not made up
+  fetch.set_handle("1-0000000000000000");
+  const grpc::Status unknown = Call(*worlds_, &Worlds::FetchCheckpoint, fetch, &chunk);
+  EXPECT_EQ(unknown.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_THAT(unknown.error_message(), HasSubstr("handle"));
+}
+
 TEST_F(Durability, NamedCheckpointsAreFetchedInChunksAndPutBack) {
   ASSERT_NO_FATAL_FAILURE(Start());
   v1::World world;
@@ -319,18 +358,24 @@ TEST_F(Durability, NamedCheckpointsAreFetchedInChunksAndPutBack) {
   // a kill does not touch it
   Kill();
   ASSERT_NO_FATAL_FAILURE(Start());
+  // with the handle of the first chunk, or without
   std::string state;
-  v1::FetchCheckpointResponse chunk;
-  do {
+  for (const bool with_handle : {true, false}) {
+    state.clear();
+    v1::FetchCheckpointResponse chunk;
     v1::FetchCheckpointRequest fetch;
     fetch.set_name(saved.checkpoint().name());
-    fetch.set_offset(static_cast<std::int64_t>(state.size()));
-    fetch.set_max_bytes(1000);
-    ASSERT_TRUE(Call(*worlds_, &Worlds::FetchCheckpoint, fetch, &chunk).ok());
-    EXPECT_LE(chunk.data().size(), 1000);
-    state += chunk.data();
-  } while (!chunk.data().empty());
-  EXPECT_EQ(static_cast<std::int64_t>(state.size()), chunk.size());
+    fetch.set_max_bytes(100);
+    do {
+      fetch.set_offset(static_cast<std::int64_t>(state.size()));
+      ASSERT_TRUE(Call(*worlds_, &Worlds::FetchCheckpoint, fetch, &chunk).ok());
+      EXPECT_LE(chunk.data().size(), 100);
+      EXPECT_NE(chunk.handle(), "");
+      if (with_handle) fetch.set_handle(chunk.handle());
+      state += chunk.data();
+    } while (!chunk.data().empty());
+    EXPECT_EQ(static_cast<std::int64_t>(state.size()), chunk.size());
+  }
   v1::RestoreWorldRequest restore;
   restore.set_name("worlds/kept");
   restore.set_state(state);

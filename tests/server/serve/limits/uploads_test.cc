@@ -205,13 +205,59 @@ TEST_F(Uploads, CreationReportsProgressAndIsEndedByDeletion) {
   EXPECT_TRUE(Create("large").ok());
 }
 
-TEST_F(Uploads, StateBeyondTheSizeOfARequestIsRestoredAfterItsUpload) {
-  const std::string yaml =
-      "bodies: [{name: sheet, deformable: {\n"
-      "  mesh: {box: {size: [2.1, 2.1, 0.01]}, edge_length: 0.01},\n"
-      "  material: {youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}}}]\n";
+// The state of this world has more than 4 MiB.
+constexpr char kSheet[] = R"(bodies: [{name: sheet, deformable: {
+  mesh: {box: {size: [2.1, 2.1, 0.01]}, edge_length: 0.01},
+  material: {youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}}}]
+)";
+
+TEST_F(Uploads, StateBeyondTheSizeOfAReplyIsReadInChunksWhateverHappensToItsWorld) {
   v1::World world;
-  grpc::Status status = CreateWith("w", yaml, {}, &world);
+  grpc::Status status = CreateWith("w", kSheet, {}, &world);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_FALSE(world.durable());
+  const auto model = (*server_->handlers().registry().Get("w"))->shared_model();
+  const std::string bytes = physics::SerializeState(physics::MakeInitialState(*model), model->hash);
+  ASSERT_GT(bytes.size(), 4u << 20);
+
+  v1::CheckpointWorldRequest request;
+  request.set_name("worlds/w");
+  v1::CheckpointWorldResponse taken;
+  const auto checkpoint = [&] {
+    grpc::ClientContext context;
+    return worlds_->CheckpointWorld(&context, request, &taken);
+  };
+  status = checkpoint();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_NE(status.error_message().find("in_chunks"), std::string::npos) << status.error_message();
+  request.set_in_chunks(true);
+  status = checkpoint();
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(taken.size(), static_cast<std::int64_t>(bytes.size()));
+  EXPECT_EQ(taken.state_hash(), world.state_hash());
+  EXPECT_EQ(taken.state(), "");
+
+  // another state and the end of the world do not touch it
+  ASSERT_TRUE(Delete("w").ok());
+  std::string state;
+  while (static_cast<std::int64_t>(state.size()) < taken.size()) {
+    grpc::ClientContext context;
+    v1::FetchCheckpointRequest fetch;
+    fetch.set_handle(taken.handle());
+    fetch.set_offset(static_cast<std::int64_t>(state.size()));
+    v1::FetchCheckpointResponse chunk;
+    status = worlds_->FetchCheckpoint(&context, fetch, &chunk);
+    ASSERT_TRUE(status.ok()) << status.error_message();
+    ASSERT_FALSE(chunk.data().empty());
+    EXPECT_EQ(chunk.handle(), taken.handle());
+    state += chunk.data();
+  }
+  EXPECT_TRUE(state == bytes);
+}
+
+TEST_F(Uploads, StateBeyondTheSizeOfARequestIsRestoredAfterItsUpload) {
+  v1::World world;
+  grpc::Status status = CreateWith("w", kSheet, {}, &world);
   ASSERT_TRUE(status.ok()) << status.error_message();
   const auto model = (*server_->handlers().registry().Get("w"))->shared_model();
   physics::State state = physics::MakeInitialState(*model);
