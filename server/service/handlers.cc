@@ -289,6 +289,7 @@ void Handlers::CreateWorld(const Call& call, const v1::CreateWorldRequest& reque
     };
     const absl::StatusOr<physics::SceneResult> scene = LoadSource(request, progress);
     if (!scene.ok()) return reply(scene.status());
+    if (draining()) return reply(absl::UnavailableError("the server is shutting down"));
     if (const std::string who = held->creation().cancelled_by(); !who.empty())
       return reply(absl::AbortedError(
           absl::StrCat("the creation of worlds/", held->id(), " was ended by ", who)));

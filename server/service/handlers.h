@@ -163,7 +163,8 @@ class Handlers {
   }
   const StreamCounters& stream_counters() const { return streams_.counters(); }
 
-  // Refuses new requests, fails waiting ones with UNAVAILABLE and ends streams. Does not block.
+  // Refuses new requests, fails waiting ones and creations with UNAVAILABLE and ends streams. Does
+  // not block.
   void Drain();
   bool draining() const { return draining_.load(); }
   void Stop();  // after Drain: joins all threads

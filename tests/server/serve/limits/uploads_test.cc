@@ -285,6 +285,25 @@ TEST_F(Uploads, StateBeyondTheSizeOfARequestIsRestoredAfterItsUpload) {
   EXPECT_EQ(restore(request).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
+TEST_F(Uploads, DrainEndsTheCreationsUnderWay) {
+  grpc::Status created;
+  std::thread creator([&] {
+    v1::World world;
+    created = CreateWith("large", LargeScene(), {}, &world);
+  });
+  std::shared_ptr<Creation> creation;
+  EXPECT_TRUE(WaitUntil([&] {
+    creation = server_->handlers().registry().FindCreation("large");
+    return creation != nullptr && creation->progress() > 0;
+  }));
+  server_->handlers().Drain();
+  creator.join();
+  EXPECT_EQ(created.error_code(), grpc::StatusCode::UNAVAILABLE) << created.error_message();
+  // most of it was not built
+  ASSERT_NE(creation, nullptr);
+  EXPECT_LT(creation->progress(), 0.5);
+}
+
 TEST_F(Uploads, CreationEndsWithTheCallThatAskedForIt) {
   grpc::ClientContext context;
   v1::CreateWorldRequest request;
