@@ -1,10 +1,13 @@
 // Scripted inputs and probes.
 
+#include <algorithm>
+#include <functional>
 #include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 
+#include "physics/dynamics/abilities/field_measures.h"
 #include "physics/scene/compiler.h"
 #include "physics/scene/field_checks.h"
 #include "physics/scene/text/scalar_text.h"
@@ -114,6 +117,307 @@ bool ReadValues(const v1::ScriptedInput& given, const std::string& path, SceneLo
     script->values.push_back(std::move(value));
   }
   return true;
+}
+
+// A point in the frame of a body called `name`; an empty list leaves it unchanged.
+bool ReadBodyPoint(const google::protobuf::RepeatedField<double>& numbers, const std::string& path,
+                   const std::string& name, bool is_deformable, SceneLog* log, bool* has_point,
+                   Eigen::Vector3d* p_BP) {
+  if (numbers.empty()) return true;
+  if (is_deformable) {
+    log->Error(path, absl::StrCat(Quoted(name),
+                                  " is deformable and has no frame. Name a `vertex` instead"));
+    return false;
+  }
+  *has_point = true;
+  return ReadVector(path, numbers, "position in metres", kMaxLength, log, p_BP);
+}
+
+// What probes refer to. The functions report what there is not, and return −1 then.
+struct ProbeNames {
+  std::function<int(const std::string& name, const std::string& path)> find_body;
+  std::function<int(int body, int vertex, const std::string& path)> find_vertex;
+  std::function<bool(int body)> is_deformable;
+  const JointIndex* joints;
+};
+
+// Reads probes of a model, which may be built already or not.
+class ProbeReader {
+ public:
+  ProbeReader(const Model& model, ProbeNames names, SceneLog* log)
+      : model_(model), names_(std::move(names)), log_(*log) {}
+
+  // Reads everything but the name and the rate.
+  bool Read(const v1::Probe& given, const std::string& path, Probe* probe) const;
+
+ private:
+  bool CheckRigid(int body, const std::string& path) const {
+    if (!names_.is_deformable(body)) return true;
+    log_.Error(path,
+               absl::StrCat(Quoted(model_.bodies[body].name),
+                            " is deformable and has no single orientation; expected a rigid body"));
+    return false;
+  }
+
+  const Model& model_;
+  const ProbeNames names_;
+  SceneLog& log_;
+};
+
+bool ProbeReader::Read(const v1::Probe& given, const std::string& path, Probe* probe) const {
+  const auto body = [&](const char* kind, const std::string& name, int* index) {
+    *index = names_.find_body(name, absl::StrCat(path, ".", kind));
+    return *index >= 0;
+  };
+  const auto body_or_world = [&](const char* kind, const std::string& name, int* index) {
+    return name.empty() || body(kind, name, index);
+  };
+  const auto deformable = [&](const char* kind, int index) {
+    if (names_.is_deformable(index)) return true;
+    log_.Error(
+        absl::StrCat(path, ".", kind),
+        absl::StrCat(Quoted(model_.bodies[index].name), " is rigid; expected a deformable body"));
+    return false;
+  };
+  const auto point = [&](const char* kind, const v1::PointProbe& p) {
+    const std::string at = absl::StrCat(path, ".", kind);
+    if (!p.link().empty() && !p.body().empty()) {
+      log_.Error(at + ".link", "conflicts with `body`; expected only one of the two");
+      return false;
+    }
+    probe->body = p.link().empty() ? names_.find_body(p.body(), at + ".body")
+                                   : names_.find_body(p.link(), at + ".link");
+    if (probe->body < 0) return false;
+    if (p.has_vertex()) {
+      probe->node = names_.find_vertex(probe->body, p.vertex(), at + ".vertex");
+      if (probe->node < 0) return false;
+    }
+    return ReadBodyPoint(p.point(), at + ".point", model_.bodies[probe->body].name,
+                         names_.is_deformable(probe->body), &log_, &probe->has_point, &probe->p_BP);
+  };
+  const auto contact = [&](const std::string& kind, const v1::ContactForceProbe& p) {
+    if (!body((kind + ".body").c_str(), p.body(), &probe->body)) return false;
+    if (!body_or_world((kind + ".with").c_str(), p.with(), &probe->other)) return false;
+    if (probe->other != probe->body) return true;
+    log_.Error(absl::StrCat(path, ".", kind, ".with"),
+               absl::StrCat(Quoted(p.with()), " is the body itself; expected another"));
+    return false;
+  };
+  const auto pair = [&](const std::string& kind, const v1::PenetrationProbe& p) {
+    const std::string at = absl::StrCat(path, ".", kind, ".bodies");
+    if (p.bodies().empty()) return true;
+    if (p.bodies_size() != 2) {
+      log_.Error(at, absl::StrCat(p.bodies_size(), p.bodies_size() == 1 ? " name is" : " names are",
+                                  " given; expected 2, or none for the whole world"));
+      return false;
+    }
+    probe->body = names_.find_body(p.bodies(0), at + "[0]");
+    probe->other = names_.find_body(p.bodies(1), at + "[1]");
+    if (probe->body < 0 || probe->other < 0) return false;
+    if (probe->body != probe->other) return true;
+    log_.Error(at + "[1]",
+               absl::StrCat(Quoted(p.bodies(1)), " is named twice; expected two different bodies"));
+    return false;
+  };
+
+  switch (given.kind_case()) {
+    case v1::Probe::kPosition:
+      probe->kind = Probe::Kind::kPosition;
+      return point("position", given.position());
+    case v1::Probe::kVelocity:
+      probe->kind = Probe::Kind::kVelocity;
+      return point("velocity", given.velocity());
+    case v1::Probe::kOrientation:
+      probe->kind = Probe::Kind::kOrientation;
+      return body("orientation.body", given.orientation().body(), &probe->body) &&
+             CheckRigid(probe->body, path + ".orientation.body");
+    case v1::Probe::kAngularVelocity:
+      probe->kind = Probe::Kind::kAngularVelocity;
+      return body("angular_velocity.body", given.angular_velocity().body(), &probe->body);
+    case v1::Probe::kContactForce:
+      probe->kind = Probe::Kind::kContactForce;
+      return contact("contact_force", given.contact_force());
+    case v1::Probe::kWrench:
+      probe->kind = Probe::Kind::kWrench;
+      return contact("wrench", given.wrench());
+    case v1::Probe::kReaction: {
+      const v1::ReactionProbe& r = given.reaction();
+      probe->kind = Probe::Kind::kReaction;
+      if (r.joint().empty() == r.constraint().empty()) {
+        log_.Error(path + ".reaction",
+                   "names neither or both; expected either `joint` or `constraint`");
+        return false;
+      }
+      if (!r.joint().empty()) {
+        if (const auto found = names_.joints->find(r.joint()); found != names_.joints->end()) {
+          std::tie(probe->robot, probe->joint) = found->second;
+          return true;
+        }
+        return FindJoint(*names_.joints, model_, r.joint(), path + ".reaction.joint", &log_,
+                         &probe->robot, &probe->joint);
+      }
+      std::vector<std::string> names;
+      for (std::size_t i = 0; i < model_.constraints.size(); ++i) {
+        names.push_back(model_.constraints[i].name);
+        if (names.back() == r.constraint()) probe->constraint = static_cast<int>(i);
+      }
+      if (probe->constraint >= 0) return true;
+      log_.Error(path + ".reaction.constraint",
+                 absl::StrCat("no constraint is called ", Quoted(r.constraint()),
+                              DidYouMean(r.constraint(), names)));
+      return false;
+    }
+    case v1::Probe::kJoint: {
+      probe->kind = Probe::Kind::kJoint;
+      const v1::JointProbe& j = given.joint();
+      switch (j.quantity()) {
+        case v1::JointProbe::QUANTITY_VELOCITY:
+          probe->quantity = Probe::JointQuantity::kVelocity;
+          break;
+        case v1::JointProbe::QUANTITY_EFFORT:
+          probe->quantity = Probe::JointQuantity::kEffort;
+          break;
+        default:
+          probe->quantity = Probe::JointQuantity::kPosition;
+      }
+      if (j.robot().empty()) return Missing(path + ".joint.robot", "the name of a robot", &log_);
+      if (j.joint().empty()) return Missing(path + ".joint.joint", "the name of a joint", &log_);
+      return FindJoint(*names_.joints, model_, absl::StrCat(j.robot(), "/", j.joint()),
+                       path + ".joint.joint", &log_, &probe->robot, &probe->joint);
+    }
+    case v1::Probe::kEnergy:
+      probe->kind = Probe::Kind::kEnergy;
+      switch (given.energy().kind()) {
+        case v1::EnergyProbe::KIND_KINETIC:
+          probe->energy = Probe::Energy::kKinetic;
+          break;
+        case v1::EnergyProbe::KIND_ELASTIC:
+          probe->energy = Probe::Energy::kElastic;
+          break;
+        case v1::EnergyProbe::KIND_POTENTIAL:
+          probe->energy = Probe::Energy::kPotential;
+          break;
+        default:
+          probe->energy = Probe::Energy::kTotal;
+      }
+      return body_or_world("energy.body", given.energy().body(), &probe->body);
+    case v1::Probe::kMomentum:
+      probe->kind = Probe::Kind::kMomentum;
+      return body_or_world("momentum.body", given.momentum().body(), &probe->body);
+    case v1::Probe::kVolume:
+      probe->kind = Probe::Kind::kVolume;
+      return body("volume.body", given.volume().body(), &probe->body) &&
+             deformable("volume.body", probe->body);
+    case v1::Probe::kField:
+      probe->kind = Probe::Kind::kField;
+      switch (given.field().measure()) {
+        case v1::FIELD_MEASURE_VON_MISES_STRAIN:
+          probe->measure = FieldMeasure::kVonMisesStrain;
+          break;
+        case v1::FIELD_MEASURE_VON_MISES_STRESS:
+          probe->measure = FieldMeasure::kVonMisesStress;
+          break;
+        case v1::FIELD_MEASURE_VOLUME_RATIO:
+          probe->measure = FieldMeasure::kVolumeRatio;
+          break;
+        case v1::FIELD_MEASURE_PRINCIPAL_STRETCH:
+          probe->measure = FieldMeasure::kPrincipalStretch;
+          break;
+        case v1::FIELD_MEASURE_GREEN_STRAIN:
+          probe->measure = FieldMeasure::kGreenStrain;
+          break;
+        case v1::FIELD_MEASURE_PRINCIPAL_STRETCHES:
+          probe->measure = FieldMeasure::kPrincipalStretches;
+          break;
+        case v1::FIELD_MEASURE_CONTACT_PRESSURE:
+          probe->measure = FieldMeasure::kContactPressure;
+          break;
+        case v1::FIELD_MEASURE_CONTACT_TRACTION:
+          probe->measure = FieldMeasure::kContactTraction;
+          break;
+        case v1::FIELD_MEASURE_CAUCHY_STRESS:
+          probe->measure = FieldMeasure::kCauchyStress;
+          break;
+        default:
+          return Missing(path + ".field.measure",
+                         "VON_MISES_STRAIN, VON_MISES_STRESS, VOLUME_RATIO, PRINCIPAL_STRETCH, "
+                         "GREEN_STRAIN, PRINCIPAL_STRETCHES, CONTACT_PRESSURE, CONTACT_TRACTION "
+                         "or CAUCHY_STRESS",
+                         &log_);
+      }
+      switch (given.field().reduce()) {
+        case v1::FieldProbe::REDUCE_MIN:
+          probe->reduce = Probe::Reduce::kMin;
+          break;
+        case v1::FieldProbe::REDUCE_MEAN:
+          probe->reduce = Probe::Reduce::kMean;
+          break;
+        default:
+          probe->reduce = Probe::Reduce::kMax;
+      }
+      return body("field.body", given.field().body(), &probe->body) &&
+             deformable("field.body", probe->body);
+    case v1::Probe::kPenetration:
+      probe->kind = Probe::Kind::kPenetration;
+      return pair("penetration", given.penetration());
+    case v1::Probe::kContactPoints:
+      probe->kind = Probe::Kind::kContactPoints;
+      return pair("contact_points", given.contact_points());
+    case v1::Probe::KIND_NOT_SET:
+      log_.Error(path,
+                 "samples nothing; expected one of position, velocity, orientation, "
+                 "angular_velocity, contact_force, "
+                 "wrench, reaction, energy, momentum, volume, field, joint, penetration or "
+                 "contact_points");
+      return false;
+  }
+  return false;
+}
+
+// The joints of a built model, as a scene names them: robot/joint.
+JointIndex IndexJoints(const Model& model) {
+  JointIndex joints;
+  for (std::size_t r = 0; r < model.robots.size(); ++r) {
+    const Robot& robot = model.robots[r];
+    for (std::size_t j = 0; j < robot.joints.size(); ++j) {
+      if (robot.joints[j].kind == RobotJoint::Kind::kActivation) continue;
+      joints[absl::StrCat(robot.name, "/", robot.joints[j].name)] = {static_cast<int>(r),
+                                                                     static_cast<int>(j)};
+    }
+  }
+  return joints;
+}
+
+int FindBuiltBody(const Model& model, const std::string& name, const std::string& path,
+                  SceneLog* log) {
+  if (name.empty()) {
+    Missing(path, "the name of a body", log);
+    return -1;
+  }
+  const int body = FindBody(model, name);
+  if (body >= 0) return body;
+  std::vector<std::string> names;
+  for (const Body& one : model.bodies) names.push_back(one.name);
+  std::sort(names.begin(), names.end());
+  log->Error(path, absl::StrCat("no body is called ", Quoted(name), DidYouMean(name, names)));
+  return -1;
+}
+
+int FindBuiltVertex(const Model& model, int body, int vertex, const std::string& path,
+                    SceneLog* log) {
+  const Body& of = model.bodies[body];
+  const int vertices = static_cast<int>(of.mesh.vertices.size());
+  if (vertices == 0) {
+    log->Error(path, absl::StrCat(Quoted(of.name),
+                                  " is rigid and has no vertices. Name a `point` in its frame "
+                                  "instead"));
+  } else if (vertex < 0 || vertex >= vertices) {
+    log->Error(path, absl::StrCat(vertex, " is not a vertex of ", Quoted(of.name),
+                                  "; expected a number from 0 to ", vertices - 1));
+  } else {
+    return vertex;
+  }
+  return -1;
 }
 
 }  // namespace
@@ -294,21 +598,23 @@ bool SceneCompiler::ReadJointTarget(const v1::Target& target, const std::string&
 bool SceneCompiler::ReadPoint(const google::protobuf::RepeatedField<double>& numbers,
                               const std::string& path, int body, bool allowed, bool* has_point,
                               Eigen::Vector3d* p_BP) {
-  if (numbers.empty()) return true;
-  if (!allowed) {
+  if (!allowed && !numbers.empty()) {
     log_.Error(path, "applies only to `force`. Remove it");
     return false;
   }
-  if (IsDeformable(body)) {
-    log_.Error(path, absl::StrCat(Quoted(model_->bodies[body].name),
-                                  " is deformable and has no frame. Name a `vertex` instead"));
-    return false;
-  }
-  *has_point = true;
-  return ReadVector(path, numbers, "position in metres", kMaxLength, &log_, p_BP);
+  return ReadBodyPoint(numbers, path, model_->bodies[body].name, IsDeformable(body), &log_,
+                       has_point, p_BP);
 }
 
 void SceneCompiler::CompileProbes() {
+  const ProbeReader reader(
+      *model_,
+      {[this](const std::string& name, const std::string& path) { return ResolveBody(name, path); },
+       [this](int body, int vertex, const std::string& path) {
+         return ResolveVertex(body, vertex, path);
+       },
+       [this](int body) { return IsDeformable(body); }, &joint_index_},
+      &log_);
   absl::flat_hash_map<std::string, int> names;
   for (int i = 0; i < scene_.probes_size(); ++i) {
     const v1::Probe& given = scene_.probes(i);
@@ -332,224 +638,43 @@ void SceneCompiler::CompileProbes() {
       CheckPositive(path + ".rate", given.rate(), "rate in hertz", &log_, 1e9);
       probe.rate = given.rate();
     }
-    if (ReadProbe(given, path, &probe)) model_->probes.push_back(std::move(probe));
+    if (reader.Read(given, path, &probe)) model_->probes.push_back(std::move(probe));
   }
 }
 
-bool SceneCompiler::ReadProbe(const v1::Probe& given, const std::string& path, Probe* probe) {
-  const auto body = [&](const char* kind, const std::string& name, int* index) {
-    *index = ResolveBody(name, absl::StrCat(path, ".", kind));
-    return *index >= 0;
-  };
-  const auto body_or_world = [&](const char* kind, const std::string& name, int* index) {
-    return name.empty() || body(kind, name, index);
-  };
-  const auto deformable = [&](const char* kind, int index) {
-    if (IsDeformable(index)) return true;
-    log_.Error(
-        absl::StrCat(path, ".", kind),
-        absl::StrCat(Quoted(model_->bodies[index].name), " is rigid; expected a deformable body"));
-    return false;
-  };
-  const auto point = [&](const char* kind, const v1::PointProbe& p) {
-    const std::string at = absl::StrCat(path, ".", kind);
-    if (!p.link().empty() && !p.body().empty()) {
-      log_.Error(at + ".link", "conflicts with `body`; expected only one of the two");
-      return false;
+ProbesResult CompileProbes(const google::protobuf::RepeatedPtrField<v1::Probe>& given,
+                           const std::string& name, const std::string& field, const Model& model) {
+  SceneLog log(name);
+  const JointIndex joints = IndexJoints(model);
+  const ProbeReader reader(
+      model,
+      {[&](const std::string& name, const std::string& path) {
+         return FindBuiltBody(model, name, path, &log);
+       },
+       [&](int body, int vertex, const std::string& path) {
+         return FindBuiltVertex(model, body, vertex, path, &log);
+       },
+       [&](int body) { return !model.bodies[body].mesh.vertices.empty(); }, &joints},
+      &log);
+  ProbesResult result;
+  for (int i = 0; i < given.size(); ++i) {
+    const std::string path = absl::StrCat(field, "[", i, "]");
+    CheckEveryField(given[i], path, &log);
+    if (!given[i].name().empty()) CheckName(path + ".name", given[i].name(), &log);
+    Probe probe;
+    probe.name = given[i].name();
+    if (!reader.Read(given[i], path, &probe)) continue;
+    if (probe.kind == Probe::Kind::kField && !IsOfContact(probe.measure) &&
+        model.abilities_of(model.bodies[probe.body]).elements == nullptr) {
+      log.Error(path + ".field.body", absl::StrCat(Quoted(model.bodies[probe.body].name),
+                                                   " has no elements; expected one that has"));
+      continue;
     }
-    probe->body = p.link().empty() ? ResolveBody(p.body(), at + ".body")
-                                   : ResolveBody(p.link(), at + ".link");
-    if (probe->body < 0) return false;
-    if (p.has_vertex()) {
-      probe->node = ResolveVertex(probe->body, p.vertex(), at + ".vertex");
-      if (probe->node < 0) return false;
-    }
-    return ReadPoint(p.point(), at + ".point", probe->body, true, &probe->has_point, &probe->p_BP);
-  };
-  const auto contact = [&](const std::string& kind, const v1::ContactForceProbe& p) {
-    if (!body((kind + ".body").c_str(), p.body(), &probe->body)) return false;
-    if (!body_or_world((kind + ".with").c_str(), p.with(), &probe->other)) return false;
-    if (probe->other != probe->body) return true;
-    log_.Error(absl::StrCat(path, ".", kind, ".with"),
-               absl::StrCat(Quoted(p.with()), " is the body itself; expected another"));
-    return false;
-  };
-  const auto pair = [&](const std::string& kind, const v1::PenetrationProbe& p) {
-    const std::string at = absl::StrCat(path, ".", kind, ".bodies");
-    if (p.bodies().empty()) return true;
-    if (p.bodies_size() != 2) {
-      log_.Error(at, absl::StrCat(p.bodies_size(), p.bodies_size() == 1 ? " name is" : " names are",
-                                  " given; expected 2, or none for the whole world"));
-      return false;
-    }
-    probe->body = ResolveBody(p.bodies(0), at + "[0]");
-    probe->other = ResolveBody(p.bodies(1), at + "[1]");
-    if (probe->body < 0 || probe->other < 0) return false;
-    if (probe->body != probe->other) return true;
-    log_.Error(at + "[1]",
-               absl::StrCat(Quoted(p.bodies(1)), " is named twice; expected two different bodies"));
-    return false;
-  };
-
-  switch (given.kind_case()) {
-    case v1::Probe::kPosition:
-      probe->kind = Probe::Kind::kPosition;
-      return point("position", given.position());
-    case v1::Probe::kVelocity:
-      probe->kind = Probe::Kind::kVelocity;
-      return point("velocity", given.velocity());
-    case v1::Probe::kOrientation:
-      probe->kind = Probe::Kind::kOrientation;
-      return body("orientation.body", given.orientation().body(), &probe->body) &&
-             CheckRigid(probe->body, path + ".orientation.body");
-    case v1::Probe::kAngularVelocity:
-      probe->kind = Probe::Kind::kAngularVelocity;
-      return body("angular_velocity.body", given.angular_velocity().body(), &probe->body);
-    case v1::Probe::kContactForce:
-      probe->kind = Probe::Kind::kContactForce;
-      return contact("contact_force", given.contact_force());
-    case v1::Probe::kWrench:
-      probe->kind = Probe::Kind::kWrench;
-      return contact("wrench", given.wrench());
-    case v1::Probe::kReaction: {
-      const v1::ReactionProbe& r = given.reaction();
-      probe->kind = Probe::Kind::kReaction;
-      if (r.joint().empty() == r.constraint().empty()) {
-        log_.Error(path + ".reaction",
-                   "names neither or both; expected either `joint` or `constraint`");
-        return false;
-      }
-      if (!r.joint().empty()) {
-        if (const auto found = joint_index_.find(r.joint()); found != joint_index_.end()) {
-          std::tie(probe->robot, probe->joint) = found->second;
-          return true;
-        }
-        return ResolveJoint(r.joint(), path + ".reaction.joint", &probe->robot, &probe->joint);
-      }
-      std::vector<std::string> names;
-      for (std::size_t i = 0; i < model_->constraints.size(); ++i) {
-        names.push_back(model_->constraints[i].name);
-        if (names.back() == r.constraint()) probe->constraint = static_cast<int>(i);
-      }
-      if (probe->constraint >= 0) return true;
-      log_.Error(path + ".reaction.constraint",
-                 absl::StrCat("no constraint is called ", Quoted(r.constraint()),
-                              DidYouMean(r.constraint(), names)));
-      return false;
-    }
-    case v1::Probe::kJoint: {
-      probe->kind = Probe::Kind::kJoint;
-      const v1::JointProbe& j = given.joint();
-      switch (j.quantity()) {
-        case v1::JointProbe::QUANTITY_VELOCITY:
-          probe->quantity = Probe::JointQuantity::kVelocity;
-          break;
-        case v1::JointProbe::QUANTITY_EFFORT:
-          probe->quantity = Probe::JointQuantity::kEffort;
-          break;
-        default:
-          probe->quantity = Probe::JointQuantity::kPosition;
-      }
-      if (j.robot().empty()) return Missing(path + ".joint.robot", "the name of a robot", &log_);
-      if (j.joint().empty()) return Missing(path + ".joint.joint", "the name of a joint", &log_);
-      return ResolveJoint(absl::StrCat(j.robot(), "/", j.joint()), path + ".joint.joint",
-                          &probe->robot, &probe->joint);
-    }
-    case v1::Probe::kEnergy:
-      probe->kind = Probe::Kind::kEnergy;
-      switch (given.energy().kind()) {
-        case v1::EnergyProbe::KIND_KINETIC:
-          probe->energy = Probe::Energy::kKinetic;
-          break;
-        case v1::EnergyProbe::KIND_ELASTIC:
-          probe->energy = Probe::Energy::kElastic;
-          break;
-        case v1::EnergyProbe::KIND_POTENTIAL:
-          probe->energy = Probe::Energy::kPotential;
-          break;
-        default:
-          probe->energy = Probe::Energy::kTotal;
-      }
-      return body_or_world("energy.body", given.energy().body(), &probe->body);
-    case v1::Probe::kMomentum:
-      probe->kind = Probe::Kind::kMomentum;
-      return body_or_world("momentum.body", given.momentum().body(), &probe->body);
-    case v1::Probe::kVolume:
-      probe->kind = Probe::Kind::kVolume;
-      return body("volume.body", given.volume().body(), &probe->body) &&
-             deformable("volume.body", probe->body);
-    case v1::Probe::kField:
-      probe->kind = Probe::Kind::kField;
-      switch (given.field().measure()) {
-        case v1::FIELD_MEASURE_VON_MISES_STRAIN:
-          probe->measure = FieldMeasure::kVonMisesStrain;
-          break;
-        case v1::FIELD_MEASURE_VON_MISES_STRESS:
-          probe->measure = FieldMeasure::kVonMisesStress;
-          break;
-        case v1::FIELD_MEASURE_VOLUME_RATIO:
-          probe->measure = FieldMeasure::kVolumeRatio;
-          break;
-        case v1::FIELD_MEASURE_PRINCIPAL_STRETCH:
-          probe->measure = FieldMeasure::kPrincipalStretch;
-          break;
-        case v1::FIELD_MEASURE_GREEN_STRAIN:
-          probe->measure = FieldMeasure::kGreenStrain;
-          break;
-        case v1::FIELD_MEASURE_PRINCIPAL_STRETCHES:
-          probe->measure = FieldMeasure::kPrincipalStretches;
-          break;
-        case v1::FIELD_MEASURE_CONTACT_PRESSURE:
-          probe->measure = FieldMeasure::kContactPressure;
-          break;
-        case v1::FIELD_MEASURE_CONTACT_TRACTION:
-          probe->measure = FieldMeasure::kContactTraction;
-          break;
-        case v1::FIELD_MEASURE_CAUCHY_STRESS:
-          probe->measure = FieldMeasure::kCauchyStress;
-          break;
-        default:
-          return Missing(path + ".field.measure",
-                         "VON_MISES_STRAIN, VON_MISES_STRESS, VOLUME_RATIO, PRINCIPAL_STRETCH, "
-                         "GREEN_STRAIN, PRINCIPAL_STRETCHES, CONTACT_PRESSURE, CONTACT_TRACTION "
-                         "or CAUCHY_STRESS",
-                         &log_);
-      }
-      switch (given.field().reduce()) {
-        case v1::FieldProbe::REDUCE_MIN:
-          probe->reduce = Probe::Reduce::kMin;
-          break;
-        case v1::FieldProbe::REDUCE_MEAN:
-          probe->reduce = Probe::Reduce::kMean;
-          break;
-        default:
-          probe->reduce = Probe::Reduce::kMax;
-      }
-      return body("field.body", given.field().body(), &probe->body) &&
-             deformable("field.body", probe->body);
-    case v1::Probe::kPenetration:
-      probe->kind = Probe::Kind::kPenetration;
-      return pair("penetration", given.penetration());
-    case v1::Probe::kContactPoints:
-      probe->kind = Probe::Kind::kContactPoints;
-      return pair("contact_points", given.contact_points());
-    case v1::Probe::KIND_NOT_SET:
-      log_.Error(path,
-                 "samples nothing; expected one of position, velocity, orientation, "
-                 "angular_velocity, contact_force, "
-                 "wrench, reaction, energy, momentum, volume, field, joint, penetration or "
-                 "contact_points");
-      return false;
+    result.probes.push_back(std::move(probe));
   }
-  return false;
-}
-
-bool SceneCompiler::CheckRigid(int body, const std::string& path) {
-  if (!IsDeformable(body)) return true;
-  log_.Error(path,
-             absl::StrCat(Quoted(model_->bodies[body].name),
-                          " is deformable and has no single orientation; expected a rigid body"));
-  return false;
+  if (log.failed()) result.probes.clear();
+  result.messages = log.TakeMessages();
+  return result;
 }
 
 }  // namespace pliant::physics
