@@ -23,6 +23,7 @@
 #include "server/host/work_queue.h"
 #include "server/host/world_host.h"
 #include "server/host/world_registry.h"
+#include "server/record/file/replay.h"
 #include "server/record/recordings.h"
 #include "server/service/call.h"
 #include "server/service/shipped_scenes.h"
@@ -34,6 +35,9 @@
 #include "server/uploads/object_store.h"
 
 namespace pliant::server {
+
+// Files of the scene of a durable world, in the world's folder.
+inline constexpr char kFilesOfWorld[] = "files";
 
 // All requests to the server, independent of the transport. Nothing here blocks: long work is done
 // on a world's own thread or on the work queues. Transports call it through the table of methods.
@@ -202,6 +206,10 @@ class Handlers {
   absl::StatusOr<v1::FetchCheckpointResponse> ReadDownload(
       const std::string& handle, const v1::FetchCheckpointRequest& request);
   absl::Status CheckRoleOnRecording(const Call& call, const v1::Recording& recording) const;
+  absl::StatusOr<std::unique_ptr<StagedFiles>> FindFiles(const WorldHost& host,
+                                                         WorldRecording::Options* options) const;
+  absl::StatusOr<physics::SceneResult> LoadRecordedSource(const v1::CreateWorldRequest& source,
+                                                          const RecordedFiles& files) const;
   absl::StatusOr<v1::Recording> FindRecording(const Call& call, const std::string& id) const;
   // The folder of a durable world. FAILED_PRECONDITION for another one.
   absl::StatusOr<WorldFolder> FindFolder(const WorldHost& host) const;

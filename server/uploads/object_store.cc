@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "server/files/files.h"
 #include "server/host/text.h"
 
 namespace pliant::server {
@@ -21,7 +22,6 @@ namespace fs = std::filesystem;
 constexpr char kUploading[] = "uploading";
 constexpr char kStaged[] = "staged";
 constexpr std::size_t kMaxFiles = 1000;
-constexpr std::size_t kMaxPath = 255;
 
 absl::Status DiskError(const fs::path& path, int error) {
   return absl::UnavailableError(absl::StrCat("cannot write ", path.string(), ": ",
@@ -39,20 +39,8 @@ absl::Status WriteAll(int file, std::string_view data, const fs::path& path) {
   return absl::OkStatus();
 }
 
-// Makes renames in a folder durable.
-void SyncFolder(const fs::path& folder) {
-  const int handle = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (handle < 0) return;
-  fsync(handle);
-  close(handle);
-}
-
 absl::Status CheckPath(const std::string& path) {
-  const fs::path normal = fs::path(path).lexically_normal();
-  const bool inside = !path.empty() && path.size() <= kMaxPath && !normal.is_absolute() &&
-                      normal.has_filename() && *normal.begin() != ".." && normal != "." &&
-                      path.find('\0') == std::string::npos;
-  if (inside) return absl::OkStatus();
+  if (IsPathBelow(path)) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("files: \"", Shorten(path, 80),
                    "\" is not allowed; expected a path below the scene's folder"));
@@ -229,7 +217,7 @@ absl::StatusOr<ObjectStore::Progress> ObjectStore::Complete(const UploadKey& key
     Drop(key);
     return DiskError(path, error);
   }
-  SyncFolder(options_.folder);
+  SyncFolder(options_.folder).IgnoreError();  // the object is there, at least until a loss of power
   const std::int64_t size = upload->size;
   close(upload->file);
   uploads_.erase(key);
