@@ -66,6 +66,8 @@ absl::StatusOr<std::unique_ptr<ObjectStore>> ObjectStore::Open(Options options) 
   std::error_code error;
   for (const char* left : {kUploading, kStaged}) fs::remove_all(folder / left, error);
   fs::create_directories(folder / kUploading, error);
+  if (!error && access(folder.c_str(), R_OK | W_OK | X_OK) != 0)
+    error = std::error_code(errno, std::generic_category());
   if (error) {
     return absl::UnavailableError(
         absl::StrCat("cannot use the folder ", folder.string(), ": ", error.message(),

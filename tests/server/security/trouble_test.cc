@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <set>
 #include <signal.h>
 #include <string>
 #include <thread>
@@ -22,6 +23,7 @@
 #include "pliant/v1/stream.grpc.pb.h"
 #include "pliant/v1/world.grpc.pb.h"
 #include "server/auth/tokens.h"
+#include "server/service/methods.h"
 #include "tests/server/auth/certificate_maker.h"
 #include "tests/server/auth/temporary_file.h"
 #include "tests/server/host/test_scene.h"
@@ -242,15 +244,18 @@ TEST_F(Trouble, HealthOfEachServiceIsToldWithoutAToken) {
   ASSERT_TRUE(AddToken(tokens, {"a", "viewer", "", ""}).ok());
   const auto server = Run({"--tokens", tokens});
   const auto health = grpc::health::v1::Health::NewStub(Connect(server.get()));
-  for (const char* service : {"", "pliant.v1.WorldService", "pliant.v1.StreamService",
-                              "pliant.v1.ControlService", "none"}) {
+  std::set<std::string> services = {"", "none"};
+  for (const Method& method : Methods())
+    services.insert(method.name.substr(0, method.name.find('/')));
+  EXPECT_EQ(services.size(), 7u);  // there are five services
+  for (const std::string& service : services) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kProgramPatience);
     grpc::health::v1::HealthCheckRequest request;
     request.set_service(service);
     grpc::health::v1::HealthCheckResponse response;
     const grpc::Status status = health->Check(&context, request, &response);
-    if (service == std::string("none")) {
+    if (service == "none") {
       EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
     } else {
       EXPECT_EQ(response.status(), grpc::health::v1::HealthCheckResponse::SERVING) << service;

@@ -236,6 +236,68 @@ TEST_F(Durability, AnAppliedCommandSurvivesAKill) {
   EXPECT_GE(Get("kept").step(), applied);
 }
 
+// Commands stream in while the world is stepped; the server is killed between two steps, with
+// commands that no step has used.
+TEST_F(Durability, KilledWithCommandsInFlightTheStateIsTheOneLastAcknowledged) {
+  v1::World world;
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_NO_FATAL_FAILURE(Start());
+    if (round == 0) {
+      ASSERT_TRUE(Create("kept", true, &world).ok());
+    }
+    v1::AcquireLeaseRequest acquire;
+    acquire.set_world("worlds/kept");
+    acquire.set_target("paddle");
+    v1::Lease lease;
+    ASSERT_TRUE(
+        Call(*control_, &v1::ControlService::StubInterface::AcquireLease, acquire, &lease).ok());
+    grpc::ClientContext context;
+    const auto stream = control_->Command(&context);
+    std::atomic<bool> over{false};
+    std::atomic<std::int64_t> applied{0};
+    std::thread reader([&] {
+      v1::CommandResponse response;
+      while (stream->Read(&response)) {
+        EXPECT_EQ(response.refused(), "");
+        applied.store(std::max(applied.load(), response.applied_step()));
+      }
+    });
+    std::thread commander([&] {
+      v1::CommandRequest command;
+      command.set_world("worlds/kept");
+      command.set_lease_id(lease.lease_id());
+      for (const double v : {0.1, 0.0, 0.0}) command.mutable_twist()->add_linear(v);
+      for (int i = 1; !over.load(); ++i) {
+        command.set_sequence(i);
+        command.mutable_twist()->set_linear(1, 0.001 * (i % 50));
+        if (!stream->Write(command)) return;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    });
+    // until steps have used commands, and a little further
+    v1::StepWorldResponse last;
+    const auto end = std::chrono::steady_clock::now() + kProgramPatience;
+    bool stepped = true;
+    for (int more = 10; stepped && more > 0 && std::chrono::steady_clock::now() < end;) {
+      stepped = Step("kept", 1, &last, false).ok();
+      if (applied.load() > 0) --more;
+    }
+    EXPECT_TRUE(stepped);
+    Kill();
+    over.store(true);
+    context.TryCancel();
+    commander.join();
+    reader.join();
+    stream->Finish();
+    EXPECT_GT(applied.load(), 0);
+    ASSERT_NO_FATAL_FAILURE(Start());
+    world = Get("kept");
+    EXPECT_EQ(world.step(), last.step());
+    EXPECT_EQ(Hash(world), last.state_hash());
+    Kill();
+  }
+}
+
 TEST_F(Durability, StopTakesACheckpointSoThatNothingIsReplayed) {
   ASSERT_NO_FATAL_FAILURE(Start(0, "1000"));
   v1::World world;

@@ -132,5 +132,42 @@ TEST_F(Process, UnusableDataFolderIsNamed) {
   EXPECT_NE(Errors().find("--data-dir"), std::string::npos) << Errors();
 }
 
+// Root may write anywhere, unless it has given up its capabilities.
+TEST_F(Process, DataFolderThatIsReadOnlyIsNamedAtTheStart) {
+  const fs::path folder = folder_ / "data";
+  const std::vector<std::string> serve = {"serve",      "--grpc-port",  "0", "--http-port", "0",
+                                          "--data-dir", folder.string()};
+  const auto run = [&] {
+    if (geteuid() != 0) return Run(serve);
+    std::vector<std::string> words = {
+        "--inh-caps=-all", "--bounding-set=-all",
+        (fs::canonical("/proc/self/exe").parent_path() / "pliantd").string()};
+    words.insert(words.end(), serve.begin(), serve.end());
+    return std::make_unique<Program>(words, folder_ / "stderr", 0, "/usr/bin/setpriv");
+  };
+  // a folder that a server has used, whole or in part
+  {
+    const auto server = Run(serve);
+    ASSERT_TRUE(ParseReady(server->ReadLine()).has_value()) << Errors();
+    server->Signal(SIGTERM);
+    ASSERT_EQ(server->Wait(), 0) << Errors();
+  }
+  for (const char* part : {"", "worlds", "recordings", "objects", "lock", "audit.log"}) {
+    const fs::path path = folder / part;
+    const fs::perms before = fs::status(path).permissions();
+    const fs::perms writable =
+        fs::perms::owner_write | fs::perms::group_write | fs::perms::others_write;
+    fs::permissions(path, writable, fs::perm_options::remove);
+    const auto server = run();
+    EXPECT_EQ(server->ReadLine(), "") << part;
+    EXPECT_EQ(server->Wait(), 4) << part << Errors();
+    EXPECT_NE(Errors().find(folder.string()), std::string::npos) << part << Errors();
+    EXPECT_TRUE(Errors().find("ermission denied") != std::string::npos ||
+                Errors().find("is not writable") != std::string::npos)
+        << part << Errors();
+    fs::permissions(path, before);
+  }
+}
+
 }  // namespace
 }  // namespace pliant::server
