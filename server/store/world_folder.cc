@@ -65,7 +65,7 @@ std::vector<std::string> WorldFolder::ListNamed() const {
   return ListNames(path_ + "/named", "", kSuffix);
 }
 
-v1::CheckpointHead WorldFolder::NextHead(bool automatic) const {
+v1::CheckpointHead WorldFolder::NextHead(bool is_automatic) const {
   std::int64_t last = 0;
   const auto count = [&last](const std::string& path) {
     const auto head = ReadCheckpointHead(path);
@@ -74,7 +74,7 @@ v1::CheckpointHead WorldFolder::NextHead(bool automatic) const {
   for (const std::int64_t number : ListAutomatic()) count(automatic(number));
   for (const std::string& id : ListNamed()) count(named(id));
   v1::CheckpointHead next;
-  next.set_automatic(automatic);
+  next.set_automatic(is_automatic);
   next.set_sequence(last + 1);
   return next;
 }

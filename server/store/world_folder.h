@@ -35,7 +35,7 @@ class WorldFolder {
 
   // The head of the checkpoint that is taken next. Its sequence is after that of each checkpoint
   // that can be read.
-  v1::CheckpointHead NextHead(bool automatic) const;
+  v1::CheckpointHead NextHead(bool is_automatic) const;
 
   absl::StatusOr<v1::WorldRecord> ReadRecord() const;
 
