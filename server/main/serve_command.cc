@@ -55,6 +55,11 @@ class ServeCommand final : public Command {
     app_->add_option("--checkpoint-interval", options_.checkpoint_interval,
                      "Time between checkpoints of a durable world that changes [s] (default 60)")
         ->check(CLI::Range(0.1, 1e6));
+    app_->add_option(
+            "--keep-checkpoints", options_.keep_checkpoints,
+            "Number of these checkpoints that are kept of each durable world, with the logs "
+            "since the oldest (default 2)")
+        ->check(CLI::Range(1, 1000));
     app_->add_option("--scenes-dir", options_.scenes_dir,
                      "Folder of the scenes that clients may create worlds from, by name "
                      "(default: those that come with it)");

@@ -17,6 +17,7 @@ struct ServeOptions {
   std::string bind = "127.0.0.1";
   std::string data_dir;             // of durable worlds and recordings; empty: none are kept
   double checkpoint_interval = 60;  // of durable worlds [s]
+  int keep_checkpoints = 2;         // the newest automatic ones of each durable world
   std::string scenes_dir;  // of the scenes that it offers; empty: where it was built or installed
   std::string scene_file;  // the world `default`, in real time; empty: no world at the start
   std::string viewer_dir;  // empty: where this program was built or installed

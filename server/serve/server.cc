@@ -118,7 +118,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServeOptions& option
   if (!options.data_dir.empty()) {
     const auto interval = std::chrono::duration<double>(options.checkpoint_interval);
     auto opened = Store::Open({options.data_dir, &RealTimeline(),
-                               std::chrono::duration_cast<SteadyTime::duration>(interval)});
+                               std::chrono::duration_cast<SteadyTime::duration>(interval),
+                               options.keep_checkpoints});
     if (!opened.ok()) return opened.status();
     store = *std::move(opened);
   }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "grpcpp/client_context.h"
@@ -36,11 +37,13 @@ std::string Hash(const v1::World& world) {
 // A server process on a data folder, and calls to it.
 class Durability : public testing::Test {
  protected:
-  void Start(int max_file_bytes = 0, const std::string& interval = "0.2") {
-    program_ = std::make_unique<Program>(
-        std::vector<std::string>{"serve", "--grpc-port", "0", "--http-port", "0", "--data-dir",
-                                 data_, "--checkpoint-interval", interval, "--threads", "1"},
-        temporary_.File("stderr"), max_file_bytes);
+  void Start(int max_file_bytes = 0, const std::string& interval = "0.2",
+             const std::vector<std::string>& flags = {}) {
+    std::vector<std::string> words = {"serve",  "--grpc-port", "0",   "--http-port",
+                                      "0",      "--data-dir",  data_, "--checkpoint-interval",
+                                      interval, "--threads",   "1"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    program_ = std::make_unique<Program>(words, temporary_.File("stderr"), max_file_bytes);
     const auto ports = ParseReady(program_->ReadLine());
     ASSERT_TRUE(ports.has_value()) << Errors();
     grpc::ChannelArguments arguments;
@@ -400,6 +403,25 @@ TEST_F(Durability, ACheckpointThatIsDeletedWhileItIsFetchedIsFetchedToItsEnd) {
   const grpc::Status unknown = Call(*worlds_, &Worlds::FetchCheckpoint, fetch, &chunk);
   EXPECT_EQ(unknown.error_code(), grpc::StatusCode::NOT_FOUND);
   EXPECT_THAT(unknown.error_message(), HasSubstr("handle"));
+}
+
+TEST_F(Durability, AsManyAutomaticCheckpointsAreKeptAsTheFlagSays) {
+  ASSERT_NO_FATAL_FAILURE(Start(0, "0.1", {"--keep-checkpoints", "3"}));
+  v1::World world;
+  ASSERT_TRUE(Create("kept", true, &world).ok());
+  v1::ListCheckpointsRequest request;
+  request.set_world("worlds/kept");
+  v1::ListCheckpointsResponse list;
+  v1::StepWorldResponse step;
+  const auto end = std::chrono::steady_clock::now() + kProgramPatience;
+  do {
+    ASSERT_LT(std::chrono::steady_clock::now(), end);
+    ASSERT_TRUE(Step("kept", 1, &step).ok());
+    ASSERT_TRUE(Call(*worlds_, &Worlds::ListCheckpoints, request, &list).ok());
+    // one more while the newest one is there and the oldest one not yet removed
+    ASSERT_LE(list.checkpoints_size(), 4);
+  } while (list.checkpoints_size() < 3 || list.checkpoints(0).name().ends_with("auto-1"));
+  for (const v1::Checkpoint& checkpoint : list.checkpoints()) EXPECT_TRUE(checkpoint.automatic());
 }
 
 TEST_F(Durability, NamedCheckpointsAreFetchedInChunksAndPutBack) {

@@ -334,6 +334,41 @@ TEST_F(StoreTest, NamedCheckpointsAreListedReadAndDeleted) {
             absl::StatusCode::kNotFound);
 }
 
+TEST_F(StoreTest, AsManyAutomaticCheckpointsAreKeptAsAskedForWithTheLogsSinceTheOldest) {
+  Store::Options options{temporary_.File("other"), &timeline_, kInterval, 4};
+  auto store = Store::Open(options);
+  ASSERT_TRUE(store.ok()) << store.status();
+  v1::WorldRecord record;
+  record.mutable_request()->set_world_id("kept");
+  auto journal = (*store)->Create(record, world_.TakeSnapshot());
+  ASSERT_TRUE(journal.ok()) << journal.status();
+  const WorldFolder folder((*journal)->folder());
+  for (int k = 0; k < 6; ++k) {
+    ASSERT_TRUE(world_.Step().ok());
+    ASSERT_TRUE((*journal)->OnStep({}, world_.TakeSnapshot()).ok());
+    (*journal)->Checkpoint();
+    timeline_.RunFor(std::chrono::milliseconds(1));
+  }
+  EXPECT_THAT(folder.ListAutomatic(), ElementsAre(4, 5, 6, 7));
+  EXPECT_THAT(folder.ListLogs(), ElementsAre(4, 5, 6, 7));
+  // the oldest one leads to the present state
+  for (const std::int64_t number : {5, 6, 7}) Damage(folder.automatic(number), 8);
+  ExpectRecovers(folder, Hash());
+
+  // a server that keeps fewer removes the others when it starts
+  (*journal)->Close();
+  journal->reset();
+  store->reset();
+  options.kept_checkpoints = 1;
+  store = Store::Open(options);
+  ASSERT_TRUE(store.ok()) << store.status();
+  journal = (*store)->Continue(folder, 7, world_.TakeSnapshot());
+  ASSERT_TRUE(journal.ok()) << journal.status();
+  EXPECT_THAT(folder.ListAutomatic(), ElementsAre(8));
+  EXPECT_THAT(folder.ListLogs(), ElementsAre(8));
+  (*journal)->Close();
+}
+
 TEST_F(StoreTest, NumberOfNamedCheckpointsIsBounded) {
   const WorldFolder folder(journal_->folder());
   for (int i = 0; i < kMaxNamedCheckpoints; ++i)
