@@ -50,6 +50,12 @@ class ServeCommand final : public Command {
     app_->add_option("--threads", options_.threads,
                      "Number of threads for stepping (default: one per core)")
         ->check(CLI::Range(1, 1024));
+    app_->add_option_function<int>(
+            "--spin-lockstep",
+            [this](int microseconds) { options_.spin_lockstep = 1e-6 * microseconds; },
+            "Keep processors awake for so long between requests to step that follow each other "
+            "[µs], e.g. 200, by threads that run when nothing else does (default 0: let them halt)")
+        ->check(CLI::Range(0, 100000));
     app_->add_option("--data-dir", options_.data_dir,
                      "Folder of durable worlds and recordings (default: none are kept)");
     app_->add_option("--checkpoint-interval", options_.checkpoint_interval,

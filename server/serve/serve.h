@@ -18,11 +18,12 @@ struct ServeOptions {
   std::string data_dir;             // of durable worlds and recordings; empty: none are kept
   double checkpoint_interval = 60;  // of durable worlds [s]
   int keep_checkpoints = 2;         // the newest automatic ones of each durable world
-  std::string scenes_dir;  // of the scenes that it offers; empty: where it was built or installed
-  std::string scene_file;  // the world `default`, in real time; empty: no world at the start
-  std::string viewer_dir;  // empty: where this program was built or installed
-  std::string method;      // overrides the scene's; empty: as it says
-  int threads = 0;         // for the work inside steps; 0: one a core
+  std::string scenes_dir;    // of the scenes that it offers; empty: where it was built or installed
+  std::string scene_file;    // the world `default`, in real time; empty: no world at the start
+  std::string viewer_dir;    // empty: where this program was built or installed
+  std::string method;        // overrides the scene's; empty: as it says
+  int threads = 0;           // for the work inside steps; 0: one a core
+  double spin_lockstep = 0;  // time for which processors are kept awake for the next request [s]
   Quotas quotas{.server = {.worlds = 32}};
   std::function<absl::StatusOr<Quotas>()> read_quotas;  // as they are set now; null: as above
   std::vector<std::string> allowed_origins;  // of other pages, e.g. http://localhost:5173

@@ -147,6 +147,11 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServeOptions& option
     if (!objects.ok()) return objects.status();
     service.objects = *std::move(objects);
   }
+  if (options.spin_lockstep > 0) {
+    const auto pause = std::chrono::duration<double>(options.spin_lockstep);
+    service.awake = std::make_shared<AwakeProcessors>(
+        &RealTimeline(), std::chrono::duration_cast<SteadyTime::duration>(pause));
+  }
   service.audit = *audit;
   service.store = std::move(store);
   parts->handlers = std::make_unique<Handlers>(std::move(service));

@@ -576,6 +576,7 @@ void Handlers::Stop() {
   replaying_.Stop();
   downloads_.Stop();
   registry_.JoinAll();
+  if (options_.awake != nullptr) options_.awake->Stop();
   if (recordings_ != nullptr) recordings_->Stop();
   streams_.Stop();
   feedback_.Stop();

@@ -20,6 +20,7 @@
 #include "pliant/v1/world.pb.h"
 #include "server/auth/audit_log.h"
 #include "server/auth/authenticator.h"
+#include "server/host/awake_processors.h"
 #include "server/host/work_queue.h"
 #include "server/host/world_host.h"
 #include "server/host/world_registry.h"
@@ -54,6 +55,7 @@ class Handlers {
     std::shared_ptr<Authenticator> authenticator;  // null: every client is an administrator
     std::shared_ptr<AuditLog> audit;               // null: none
     std::shared_ptr<ObjectStore> objects;          // that clients upload; null: none
+    std::shared_ptr<AwakeProcessors> awake;        // for requests to step; null: none
   };
 
   explicit Handlers(Options options);

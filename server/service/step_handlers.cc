@@ -65,6 +65,14 @@ void WriteProbes(const physics::Snapshot& snapshot,
 
 void Handlers::StepWorld(const Call& call, const v1::StepWorldRequest& request,
                          Reply<v1::StepWorldResponse> reply) {
+  if (options_.awake != nullptr) {
+    options_.awake->OnRequest();
+    reply = [awake = options_.awake,
+             reply = std::move(reply)](absl::StatusOr<v1::StepWorldResponse> response) {
+      awake->OnReply();
+      reply(std::move(response));
+    };
+  }
   auto host = FindWorld(call, request.name());
   if (!host.ok()) return reply(host.status());
   const auto probes = FindProbes((*host)->model(), request.probes(), false);
