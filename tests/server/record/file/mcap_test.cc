@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -112,7 +111,7 @@ TEST(Mcap, AttachmentsComeBackAndDamagedOnesDoNot) {
     return absl::OkStatus();
   };
   const auto attach = [&](const McapAttachment& attachment) {
-    read.push_back(absl::StrCat(attachment.name, "=", attachment.contents));
+    read.push_back(std::string(attachment.name) + "=" + std::string(attachment.contents));
   };
   ASSERT_TRUE(ReadMcap(path, take, attach).ok());
   EXPECT_THAT(read, ElementsAre("meshes/a.vtk=" + std::string("bytes\0", 6), "empty=", "one"));
