@@ -6,6 +6,8 @@
 
 #include "pliant/v1/objects.grpc.pb.h"
 #include "pliant/v1/record.grpc.pb.h"
+#include "server/host/creation.h"
+#include "server/service/handlers.h"
 #include "server/uploads/sha256.h"
 #include "tests/server/run/temporary_folder.h"
 #include "tests/server/serve/program.h"
