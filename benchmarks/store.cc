@@ -88,7 +88,7 @@ ordered_json RunStore(const std::string& only) {
                    {"converged", stepped.ok()},
                    {"first_step_ms", step_ms}};
   const ordered_json written = Measure([&] {
-    bytes = server::EncodeCheckpoint(*snapshot, true);
+    bytes = server::EncodeCheckpoint(*snapshot, {});
     if (!server::WriteWholeFile(file, bytes).ok()) std::perror("write");
   });
   const ordered_json synced = Measure([&] {

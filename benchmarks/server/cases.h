@@ -9,8 +9,9 @@ namespace pliant::benchmarks {
 // Each case adds its rows, of server processes of its own, to `rows`.
 using Rows = nlohmann::ordered_json;
 
-// Round trip of StepWorld from one client beside that of a call that does nothing; and StepWorlds
-// over 64 worlds. Each world has one body.
+// Round trip of StepWorld from one client, to servers that let processors halt or keep them awake
+// meanwhile, beside that of a call that does nothing; and StepWorlds over 64 worlds. Each world has
+// one body.
 void RunLockstep(Rows* rows);
 void RunStepWorlds(Rows* rows);
 

@@ -39,6 +39,7 @@ class ServerProcess {
   explicit ServerProcess(const std::vector<std::string>& flags = {});
 
   ChildProcess& process() { return process_; }
+  const ChildProcess& process() const { return process_; }
   const std::string& grpc_address() const { return grpc_; }
   const std::string& http_address() const { return http_; }  // HOST:PORT
 

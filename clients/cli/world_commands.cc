@@ -227,20 +227,41 @@ int ListCheckpoints(Client* client, const Arguments& arguments) {
   return kDone;
 }
 
+// The state of a checkpoint, or of a handle, in chunks.
+std::string FetchState(Client* client, const std::string& name, const std::string& handle) {
+  v1::FetchCheckpointRequest request;
+  request.set_name(name);
+  request.set_handle(handle);
+  std::string state;
+  while (true) {
+    const auto chunk =
+        client->Call(client->worlds(), &v1::WorldService::Stub::FetchCheckpoint, request, true);
+    state += chunk.data();
+    if (chunk.data().empty() || static_cast<std::int64_t>(state.size()) >= chunk.size())
+      return state;
+    request.set_handle(chunk.handle());
+    request.set_offset(static_cast<std::int64_t>(state.size()));
+  }
+}
+
 int Checkpoint(Client* client, const Arguments& arguments) {
   v1::CheckpointWorldRequest request;
   request.set_name(WorldName(arguments.world));
   request.set_checkpoint_id(arguments.checkpoint);
+  request.set_in_chunks(arguments.checkpoint.empty());
   const auto checkpoint =
       client->Call(client->worlds(), &v1::WorldService::Stub::CheckpointWorld, request, true);
   if (checkpoint.has_checkpoint()) return ShowCheckpoint(client, checkpoint.checkpoint());
-  WriteFile(arguments.file, checkpoint.state());
+  const std::string state = checkpoint.handle().empty()
+                                ? checkpoint.state()
+                                : FetchState(client, "", checkpoint.handle());
+  WriteFile(arguments.file, state);
   if (client->json()) {
     std::cout
         << nlohmann::json{{"file", arguments.file}, {"state_hash", checkpoint.state_hash()}}.dump()
         << '\n';
   } else {
-    std::printf("%s: %zu bytes, state %s\n", arguments.file.c_str(), checkpoint.state().size(),
+    std::printf("%s: %zu bytes, state %s\n", arguments.file.c_str(), state.size(),
                 checkpoint.state_hash().c_str());
   }
   return kDone;
@@ -248,16 +269,7 @@ int Checkpoint(Client* client, const Arguments& arguments) {
 
 // Copies a checkpoint that the server keeps to a file.
 int FetchCheckpoint(Client* client, const Arguments& arguments) {
-  v1::FetchCheckpointRequest request;
-  request.set_name(CheckpointName(arguments));
-  std::string state;
-  while (true) {
-    const auto chunk =
-        client->Call(client->worlds(), &v1::WorldService::Stub::FetchCheckpoint, request, true);
-    if (chunk.data().empty()) break;
-    state += chunk.data();
-    request.set_offset(static_cast<std::int64_t>(state.size()));
-  }
+  const std::string state = FetchState(client, CheckpointName(arguments), "");
   WriteFile(arguments.file, state);
   if (client->json()) {
     std::cout << nlohmann::json{{"file", arguments.file}, {"size", state.size()}}.dump() << '\n';

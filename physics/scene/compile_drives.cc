@@ -624,20 +624,25 @@ bool SceneCompiler::ReadConstraint(const v1::Constraint& given, const std::strin
 
 bool SceneCompiler::ResolveJoint(const std::string& name, const std::string& path, int* robot,
                                  int* joint) {
-  if (name.empty()) return Missing(path, "the name of a joint: robot/joint", &log_);
-  if (const auto found = joint_index_.find(name); found != joint_index_.end()) {
+  return FindJoint(joint_index_, *model_, name, path, &log_, robot, joint);
+}
+
+bool FindJoint(const JointIndex& joints, const Model& model, const std::string& name,
+               const std::string& path, SceneLog* log, int* robot, int* joint) {
+  if (name.empty()) return Missing(path, "the name of a joint: robot/joint", log);
+  if (const auto found = joints.find(name); found != joints.end()) {
     *robot = found->second.first;
     *joint = found->second.second;
-    if (model_->robots[*robot].joints[*joint].num_velocities == 1) return true;
-    log_.Error(path, absl::StrCat(Quoted(name), " has ",
-                                  model_->robots[*robot].joints[*joint].num_velocities,
+    if (model.robots[*robot].joints[*joint].num_velocities == 1) return true;
+    log->Error(path, absl::StrCat(Quoted(name), " has ",
+                                  model.robots[*robot].joints[*joint].num_velocities,
                                   " degrees of freedom; expected a joint with one"));
     return false;
   }
   std::vector<std::string> names;
-  for (const auto& [known, place] : joint_index_) names.push_back(known);
+  for (const auto& [known, place] : joints) names.push_back(known);
   std::sort(names.begin(), names.end());
-  log_.Error(path, absl::StrCat("no joint is called ", Quoted(name), "; expected robot/joint",
+  log->Error(path, absl::StrCat("no joint is called ", Quoted(name), "; expected robot/joint",
                                 DidYouMean(name, names)));
   return false;
 }

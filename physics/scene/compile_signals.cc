@@ -1,11 +1,14 @@
 // Scripted inputs and probes.
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 
+#include "physics/dynamics/abilities/field_measures.h"
 #include "physics/scene/compiler.h"
 #include "physics/scene/text/field_checks.h"
 #include "physics/scene/text/scalar_text.h"
@@ -18,34 +21,6 @@ constexpr double kMaxForce = 1e15;  // [N], [N·m]
 
 std::string CountText(int count) {
   return absl::StrCat(count, count == 1 ? " number is" : " numbers are");
-}
-
-// A measure that probes have, and why a body may be without it.
-struct MeasureName {
-  v1::FieldMeasure measure;
-  FieldMeasure of_elements;
-  const char* without;
-};
-constexpr char kNoStrain[] = "its material keeps no strain";
-constexpr char kNoSurface[] = "it has no surface of triangles. Use contact_force";
-constexpr MeasureName kMeasures[] = {
-    {v1::FIELD_MEASURE_VON_MISES_STRAIN, FieldMeasure::kVonMisesStrain, kNoStrain},
-    {v1::FIELD_MEASURE_VON_MISES_STRESS, FieldMeasure::kVonMisesStress, kNoStrain},
-    {v1::FIELD_MEASURE_VOLUME_RATIO, FieldMeasure::kVolumeRatio, kNoStrain},
-    {v1::FIELD_MEASURE_PRINCIPAL_STRETCH, FieldMeasure::kPrincipalStretch, kNoStrain},
-    {v1::FIELD_MEASURE_GREEN_STRAIN, FieldMeasure::kGreenStrain, kNoStrain},
-    {v1::FIELD_MEASURE_PRINCIPAL_STRETCHES, FieldMeasure::kPrincipalStretches, kNoStrain},
-    {v1::FIELD_MEASURE_CONTACT_PRESSURE, FieldMeasure::kContactPressure, kNoSurface},
-    {v1::FIELD_MEASURE_CONTACT_TRACTION, FieldMeasure::kContactTraction, kNoSurface},
-    {v1::FIELD_MEASURE_CAUCHY_STRESS, FieldMeasure::kCauchyStress, kNoStrain},
-    {v1::FIELD_MEASURE_PLASTIC_STRAIN, FieldMeasure::kPlasticStrain, "its material does not yield"},
-    {v1::FIELD_MEASURE_PRESSURE, FieldMeasure::kPressure, kNoStrain},
-    {v1::FIELD_MEASURE_SPEED, FieldMeasure::kSpeed, "its elements are not particles. Use velocity"},
-};
-
-std::string NameOf(const MeasureName& one) {
-  constexpr int kPrefix = sizeof("FIELD_MEASURE_") - 1;
-  return v1::FieldMeasure_Name(one.measure).substr(kPrefix);
 }
 
 // Motion of a scripted body within a step that is a jump [m].
@@ -143,6 +118,390 @@ bool ReadValues(const v1::ScriptedInput& given, const std::string& path, SceneLo
     script->values.push_back(std::move(value));
   }
   return true;
+}
+
+// A point in the frame of a body called `name`; an empty list leaves it unchanged.
+bool ReadBodyPoint(const google::protobuf::RepeatedField<double>& numbers, const std::string& path,
+                   const std::string& name, bool is_deformable, SceneLog* log, bool* has_point,
+                   Eigen::Vector3d* p_BP) {
+  if (numbers.empty()) return true;
+  if (is_deformable) {
+    log->Error(path, absl::StrCat(Quoted(name),
+                                  " is deformable and has no frame. Name a `vertex` instead"));
+    return false;
+  }
+  *has_point = true;
+  return ReadVector(path, numbers, "position in metres", kMaxLength, log, p_BP);
+}
+
+// A measure that probes have, and why a body may be without it.
+struct MeasureName {
+  v1::FieldMeasure measure;
+  FieldMeasure of_elements;
+  const char* without;
+};
+constexpr char kNoStrain[] = "its material keeps no strain";
+constexpr char kNoSurface[] = "it has no surface of triangles. Use contact_force";
+constexpr MeasureName kMeasures[] = {
+    {v1::FIELD_MEASURE_VON_MISES_STRAIN, FieldMeasure::kVonMisesStrain, kNoStrain},
+    {v1::FIELD_MEASURE_VON_MISES_STRESS, FieldMeasure::kVonMisesStress, kNoStrain},
+    {v1::FIELD_MEASURE_VOLUME_RATIO, FieldMeasure::kVolumeRatio, kNoStrain},
+    {v1::FIELD_MEASURE_PRINCIPAL_STRETCH, FieldMeasure::kPrincipalStretch, kNoStrain},
+    {v1::FIELD_MEASURE_GREEN_STRAIN, FieldMeasure::kGreenStrain, kNoStrain},
+    {v1::FIELD_MEASURE_PRINCIPAL_STRETCHES, FieldMeasure::kPrincipalStretches, kNoStrain},
+    {v1::FIELD_MEASURE_CONTACT_PRESSURE, FieldMeasure::kContactPressure, kNoSurface},
+    {v1::FIELD_MEASURE_CONTACT_TRACTION, FieldMeasure::kContactTraction, kNoSurface},
+    {v1::FIELD_MEASURE_CAUCHY_STRESS, FieldMeasure::kCauchyStress, kNoStrain},
+    {v1::FIELD_MEASURE_PLASTIC_STRAIN, FieldMeasure::kPlasticStrain, "its material does not yield"},
+    {v1::FIELD_MEASURE_PRESSURE, FieldMeasure::kPressure, kNoStrain},
+    {v1::FIELD_MEASURE_SPEED, FieldMeasure::kSpeed, "its elements are not particles. Use velocity"},
+};
+
+std::string NameOf(const MeasureName& one) {
+  constexpr int kPrefix = sizeof("FIELD_MEASURE_") - 1;
+  return v1::FieldMeasure_Name(one.measure).substr(kPrefix);
+}
+
+// What probes refer to. The functions report what there is not, and return −1 then.
+struct ProbeNames {
+  std::function<int(const std::string& name, const std::string& path)> find_body;
+  std::function<int(int body, int vertex, const std::string& path)> find_vertex;
+  std::function<bool(int body)> is_deformable;
+  const JointIndex* joints;
+};
+
+// Reads probes of a model, which may be built already or not.
+class ProbeReader {
+ public:
+  ProbeReader(const Model& model, ProbeNames names, SceneLog* log)
+      : model_(model), names_(std::move(names)), log_(*log) {}
+
+  // Reads everything but the name and the rate.
+  bool Read(const v1::Probe& given, const std::string& path, Probe* probe) const;
+
+ private:
+  bool CheckRigid(int body, const std::string& path) const {
+    if (!names_.is_deformable(body)) return true;
+    log_.Error(path,
+               absl::StrCat(Quoted(model_.bodies[body].name),
+                            " is deformable and has no single orientation; expected a rigid body"));
+    return false;
+  }
+
+  bool CheckDeformable(int body, const std::string& path) const {
+    if (names_.is_deformable(body)) return true;
+    log_.Error(path, absl::StrCat(Quoted(model_.bodies[body].name),
+                                  " is rigid; expected a deformable body"));
+    return false;
+  }
+  bool ReadField(const v1::FieldProbe& given, const std::string& path, Probe* probe) const;
+  bool ReadExtent(const v1::ExtentProbe& given, const std::string& path, Probe* probe) const;
+  bool ReadMassWithin(const v1::MassWithinProbe& given, const std::string& path,
+                      Probe* probe) const;
+
+  const Model& model_;
+  const ProbeNames names_;
+  SceneLog& log_;
+};
+
+bool ProbeReader::Read(const v1::Probe& given, const std::string& path, Probe* probe) const {
+  const auto body = [&](const char* kind, const std::string& name, int* index) {
+    *index = names_.find_body(name, absl::StrCat(path, ".", kind));
+    return *index >= 0;
+  };
+  const auto body_or_world = [&](const char* kind, const std::string& name, int* index) {
+    return name.empty() || body(kind, name, index);
+  };
+  const auto point = [&](const char* kind, const v1::PointProbe& p) {
+    const std::string at = absl::StrCat(path, ".", kind);
+    if (!p.link().empty() && !p.body().empty()) {
+      log_.Error(at + ".link", "conflicts with `body`; expected only one of the two");
+      return false;
+    }
+    probe->body = p.link().empty() ? names_.find_body(p.body(), at + ".body")
+                                   : names_.find_body(p.link(), at + ".link");
+    if (probe->body < 0) return false;
+    if (p.has_vertex()) {
+      probe->node = names_.find_vertex(probe->body, p.vertex(), at + ".vertex");
+      if (probe->node < 0) return false;
+    }
+    return ReadBodyPoint(p.point(), at + ".point", model_.bodies[probe->body].name,
+                         names_.is_deformable(probe->body), &log_, &probe->has_point, &probe->p_BP);
+  };
+  const auto contact = [&](const std::string& kind, const v1::ContactForceProbe& p) {
+    if (!body((kind + ".body").c_str(), p.body(), &probe->body)) return false;
+    if (!body_or_world((kind + ".with").c_str(), p.with(), &probe->other)) return false;
+    if (probe->other != probe->body) return true;
+    log_.Error(absl::StrCat(path, ".", kind, ".with"),
+               absl::StrCat(Quoted(p.with()), " is the body itself; expected another"));
+    return false;
+  };
+  const auto pair = [&](const std::string& kind, const v1::PenetrationProbe& p) {
+    const std::string at = absl::StrCat(path, ".", kind, ".bodies");
+    if (p.bodies().empty()) return true;
+    if (p.bodies_size() != 2) {
+      log_.Error(at, absl::StrCat(p.bodies_size(), p.bodies_size() == 1 ? " name is" : " names are",
+                                  " given; expected 2, or none for the whole world"));
+      return false;
+    }
+    probe->body = names_.find_body(p.bodies(0), at + "[0]");
+    probe->other = names_.find_body(p.bodies(1), at + "[1]");
+    if (probe->body < 0 || probe->other < 0) return false;
+    if (probe->body != probe->other) return true;
+    log_.Error(at + "[1]",
+               absl::StrCat(Quoted(p.bodies(1)), " is named twice; expected two different bodies"));
+    return false;
+  };
+
+  switch (given.kind_case()) {
+    case v1::Probe::kPosition:
+      probe->kind = Probe::Kind::kPosition;
+      return point("position", given.position());
+    case v1::Probe::kVelocity:
+      probe->kind = Probe::Kind::kVelocity;
+      return point("velocity", given.velocity());
+    case v1::Probe::kOrientation:
+      probe->kind = Probe::Kind::kOrientation;
+      return body("orientation.body", given.orientation().body(), &probe->body) &&
+             CheckRigid(probe->body, path + ".orientation.body");
+    case v1::Probe::kAngularVelocity:
+      probe->kind = Probe::Kind::kAngularVelocity;
+      return body("angular_velocity.body", given.angular_velocity().body(), &probe->body);
+    case v1::Probe::kContactForce:
+      probe->kind = Probe::Kind::kContactForce;
+      return contact("contact_force", given.contact_force());
+    case v1::Probe::kWrench:
+      probe->kind = Probe::Kind::kWrench;
+      return contact("wrench", given.wrench());
+    case v1::Probe::kReaction: {
+      const v1::ReactionProbe& r = given.reaction();
+      probe->kind = Probe::Kind::kReaction;
+      if (r.joint().empty() == r.constraint().empty()) {
+        log_.Error(path + ".reaction",
+                   "names neither or both; expected either `joint` or `constraint`");
+        return false;
+      }
+      if (!r.joint().empty()) {
+        if (const auto found = names_.joints->find(r.joint()); found != names_.joints->end()) {
+          std::tie(probe->robot, probe->joint) = found->second;
+          return true;
+        }
+        return FindJoint(*names_.joints, model_, r.joint(), path + ".reaction.joint", &log_,
+                         &probe->robot, &probe->joint);
+      }
+      std::vector<std::string> names;
+      for (std::size_t i = 0; i < model_.constraints.size(); ++i) {
+        names.push_back(model_.constraints[i].name);
+        if (names.back() == r.constraint()) probe->constraint = static_cast<int>(i);
+      }
+      if (probe->constraint >= 0) return true;
+      log_.Error(path + ".reaction.constraint",
+                 absl::StrCat("no constraint is called ", Quoted(r.constraint()),
+                              DidYouMean(r.constraint(), names)));
+      return false;
+    }
+    case v1::Probe::kJoint: {
+      probe->kind = Probe::Kind::kJoint;
+      const v1::JointProbe& j = given.joint();
+      switch (j.quantity()) {
+        case v1::JointProbe::QUANTITY_VELOCITY:
+          probe->quantity = Probe::JointQuantity::kVelocity;
+          break;
+        case v1::JointProbe::QUANTITY_EFFORT:
+          probe->quantity = Probe::JointQuantity::kEffort;
+          break;
+        default:
+          probe->quantity = Probe::JointQuantity::kPosition;
+      }
+      if (j.robot().empty()) return Missing(path + ".joint.robot", "the name of a robot", &log_);
+      if (j.joint().empty()) return Missing(path + ".joint.joint", "the name of a joint", &log_);
+      return FindJoint(*names_.joints, model_, absl::StrCat(j.robot(), "/", j.joint()),
+                       path + ".joint.joint", &log_, &probe->robot, &probe->joint);
+    }
+    case v1::Probe::kEnergy:
+      probe->kind = Probe::Kind::kEnergy;
+      switch (given.energy().kind()) {
+        case v1::EnergyProbe::KIND_KINETIC:
+          probe->energy = Probe::Energy::kKinetic;
+          break;
+        case v1::EnergyProbe::KIND_ELASTIC:
+          probe->energy = Probe::Energy::kElastic;
+          break;
+        case v1::EnergyProbe::KIND_POTENTIAL:
+          probe->energy = Probe::Energy::kPotential;
+          break;
+        default:
+          probe->energy = Probe::Energy::kTotal;
+      }
+      return body_or_world("energy.body", given.energy().body(), &probe->body);
+    case v1::Probe::kMomentum:
+      probe->kind = Probe::Kind::kMomentum;
+      return body_or_world("momentum.body", given.momentum().body(), &probe->body);
+    case v1::Probe::kVolume:
+      probe->kind = Probe::Kind::kVolume;
+      return body("volume.body", given.volume().body(), &probe->body) &&
+             CheckDeformable(probe->body, path + ".volume.body");
+    case v1::Probe::kField:
+      probe->kind = Probe::Kind::kField;
+      return ReadField(given.field(), path + ".field", probe);
+    case v1::Probe::kExtent:
+      probe->kind = Probe::Kind::kExtent;
+      return ReadExtent(given.extent(), path + ".extent", probe);
+    case v1::Probe::kMassWithin:
+      probe->kind = Probe::Kind::kMassWithin;
+      return ReadMassWithin(given.mass_within(), path + ".mass_within", probe);
+    case v1::Probe::kPenetration:
+      probe->kind = Probe::Kind::kPenetration;
+      return pair("penetration", given.penetration());
+    case v1::Probe::kContactPoints:
+      probe->kind = Probe::Kind::kContactPoints;
+      return pair("contact_points", given.contact_points());
+    case v1::Probe::KIND_NOT_SET:
+      log_.Error(path,
+                 "samples nothing; expected one of position, velocity, orientation, "
+                 "angular_velocity, contact_force, "
+                 "wrench, reaction, energy, momentum, volume, field, joint, penetration, "
+                 "contact_points, extent or mass_within");
+      return false;
+  }
+  return false;
+}
+
+bool ProbeReader::ReadField(const v1::FieldProbe& given, const std::string& path,
+                            Probe* probe) const {
+  const MeasureName* named = nullptr;
+  std::vector<std::string> names;
+  for (const MeasureName& one : kMeasures) {
+    if (one.measure == given.measure()) named = &one;
+    names.push_back(NameOf(one));
+  }
+  if (named == nullptr) return Missing(path + ".measure", JoinWithOr(names), &log_);
+  probe->measure = named->of_elements;
+  switch (given.reduce()) {
+    case v1::FieldProbe::REDUCE_MIN:
+      probe->reduce = Probe::Reduce::kMin;
+      break;
+    case v1::FieldProbe::REDUCE_MEAN:
+      probe->reduce = Probe::Reduce::kMean;
+      break;
+    default:
+      probe->reduce = Probe::Reduce::kMax;
+  }
+  probe->body = names_.find_body(given.body(), path + ".body");
+  if (probe->body < 0 || !CheckDeformable(probe->body, path + ".body")) return false;
+
+  const Body& body = model_.bodies[probe->body];
+  if (body.block == kWorldBlock) return true;  // not built, because of an error
+  const ElementSet& elements = *model_.blocks[body.block]->abilities().elements;
+  const auto has = [&](const MeasureName& one) {
+    return IsOfContact(one.of_elements) ? !body.surface.triangles.empty()
+                                        : elements.HasField(one.of_elements, body.part);
+  };
+  if (has(*named)) return true;
+  names.clear();
+  for (const MeasureName& one : kMeasures)
+    if (has(one)) names.push_back(NameOf(one));
+  log_.Error(path + ".measure",
+             absl::StrCat(NameOf(*named), " is not known of ", Quoted(body.name), ": ",
+                          named->without, "; expected ", JoinWithOr(names)));
+  return false;
+}
+
+bool ProbeReader::ReadExtent(const v1::ExtentProbe& given, const std::string& path,
+                             Probe* probe) const {
+  bool ok = true;
+  if (given.direction().empty()) {
+    ok = Missing(path + ".direction", "3 numbers, such as [1, 0, 0]", &log_);
+  } else {
+    ok = ReadVector(path + ".direction", given.direction(), "direction", kMaxLength, &log_,
+                    &probe->direction);
+    const double norm = std::sqrt(probe->direction.squaredNorm());
+    if (ok && !(norm > 1e-9)) {
+      log_.Error(path + ".direction", "is zero; expected a vector that points somewhere");
+      ok = false;
+    }
+    probe->direction /= norm;
+  }
+  if (given.has_quantile()) {
+    probe->quantile = given.quantile();
+    if (!(given.quantile() >= 0 && given.quantile() <= 1)) {
+      log_.Error(path + ".quantile", absl::StrCat(NumberText(given.quantile()),
+                                                  " is not allowed; expected a part of the mass, "
+                                                  "from 0 to 1"));
+      ok = false;
+    }
+  }
+  probe->body = names_.find_body(given.body(), path + ".body");
+  return probe->body >= 0 && CheckDeformable(probe->body, path + ".body") && ok;
+}
+
+bool ProbeReader::ReadMassWithin(const v1::MassWithinProbe& given, const std::string& path,
+                                 Probe* probe) const {
+  bool ok = true;
+  const v1::Box& box = given.box();
+  if (box.size().empty()) {
+    ok = Missing(path + ".box.size", "3 numbers in metres, each a full length", &log_);
+  } else {
+    ok = ReadVector(path + ".box.size", box.size(), "full length in metres", kMaxLength, &log_,
+                    &probe->half_size);
+    for (int i = 0; i < box.size_size(); ++i)
+      ok &= CheckLength(absl::StrCat(path, ".box.size[", i, "]"), true, box.size(i), "full length",
+                        &log_);
+    probe->half_size *= 0.5;
+  }
+  ok &= ReadPose(path + ".box.pose", box.pose(), &log_, &probe->X_WF);
+  probe->body = names_.find_body(given.body(), path + ".body");
+  return probe->body >= 0 && CheckDeformable(probe->body, path + ".body") && ok;
+}
+
+// The joints of a built model, as a scene names them: robot/joint.
+JointIndex IndexJoints(const Model& model) {
+  JointIndex joints;
+  for (std::size_t r = 0; r < model.robots.size(); ++r) {
+    const Robot& robot = model.robots[r];
+    for (std::size_t j = 0; j < robot.joints.size(); ++j) {
+      if (robot.joints[j].kind == RobotJoint::Kind::kActivation) continue;
+      joints[absl::StrCat(robot.name, "/", robot.joints[j].name)] = {static_cast<int>(r),
+                                                                     static_cast<int>(j)};
+    }
+  }
+  return joints;
+}
+
+int FindBuiltBody(const Model& model, const std::string& name, const std::string& path,
+                  SceneLog* log) {
+  if (name.empty()) {
+    Missing(path, "the name of a body", log);
+    return -1;
+  }
+  const int body = FindBody(model, name);
+  if (body >= 0) return body;
+  std::vector<std::string> names;
+  for (const Body& one : model.bodies) names.push_back(one.name);
+  std::sort(names.begin(), names.end());
+  log->Error(path, absl::StrCat("no body is called ", Quoted(name), DidYouMean(name, names)));
+  return -1;
+}
+
+int FindBuiltVertex(const Model& model, int body, int vertex, const std::string& path,
+                    SceneLog* log) {
+  const Body& of = model.bodies[body];
+  // of a body without a mesh, its points
+  const NodeSet* nodes = model.abilities_of(of).nodes;
+  const int vertices = !of.mesh.vertices.empty() ? static_cast<int>(of.mesh.vertices.size())
+                       : nodes != nullptr        ? nodes->nodes_of(of.part).count
+                                                 : 0;
+  if (vertices == 0) {
+    log->Error(path, absl::StrCat(Quoted(of.name),
+                                  " is rigid and has no vertices. Name a `point` in its frame "
+                                  "instead"));
+  } else if (vertex < 0 || vertex >= vertices) {
+    log->Error(path, absl::StrCat(vertex, " is not a vertex of ", Quoted(of.name),
+                                  "; expected a number from 0 to ", vertices - 1));
+  } else {
+    return vertex;
+  }
+  return -1;
 }
 
 }  // namespace
@@ -323,21 +682,23 @@ bool SceneCompiler::ReadJointTarget(const v1::Target& target, const std::string&
 bool SceneCompiler::ReadPoint(const google::protobuf::RepeatedField<double>& numbers,
                               const std::string& path, int body, bool allowed, bool* has_point,
                               Eigen::Vector3d* p_BP) {
-  if (numbers.empty()) return true;
-  if (!allowed) {
+  if (!allowed && !numbers.empty()) {
     log_.Error(path, "applies only to `force`. Remove it");
     return false;
   }
-  if (IsDeformable(body)) {
-    log_.Error(path, absl::StrCat(Quoted(model_->bodies[body].name),
-                                  " is deformable and has no frame. Name a `vertex` instead"));
-    return false;
-  }
-  *has_point = true;
-  return ReadVector(path, numbers, "position in metres", kMaxLength, &log_, p_BP);
+  return ReadBodyPoint(numbers, path, model_->bodies[body].name, IsDeformable(body), &log_,
+                       has_point, p_BP);
 }
 
 void SceneCompiler::CompileProbes() {
+  const ProbeReader reader(
+      *model_,
+      {[this](const std::string& name, const std::string& path) { return ResolveBody(name, path); },
+       [this](int body, int vertex, const std::string& path) {
+         return ResolveVertex(body, vertex, path);
+       },
+       [this](int body) { return IsDeformable(body); }, &joint_index_},
+      &log_);
   absl::flat_hash_map<std::string, int> names;
   for (int i = 0; i < scene_.probes_size(); ++i) {
     const v1::Probe& given = scene_.probes(i);
@@ -361,271 +722,43 @@ void SceneCompiler::CompileProbes() {
       CheckPositive(path + ".rate", given.rate(), "rate in hertz", &log_, 1e9);
       probe.rate = given.rate();
     }
-    if (ReadProbe(given, path, &probe)) model_->probes.push_back(std::move(probe));
+    if (reader.Read(given, path, &probe)) model_->probes.push_back(std::move(probe));
   }
 }
 
-bool SceneCompiler::ReadProbe(const v1::Probe& given, const std::string& path, Probe* probe) {
-  const auto body = [&](const char* kind, const std::string& name, int* index) {
-    *index = ResolveBody(name, absl::StrCat(path, ".", kind));
-    return *index >= 0;
-  };
-  const auto body_or_world = [&](const char* kind, const std::string& name, int* index) {
-    return name.empty() || body(kind, name, index);
-  };
-  const auto point = [&](const char* kind, const v1::PointProbe& p) {
-    const std::string at = absl::StrCat(path, ".", kind);
-    if (!p.link().empty() && !p.body().empty()) {
-      log_.Error(at + ".link", "conflicts with `body`; expected only one of the two");
-      return false;
+ProbesResult CompileProbes(const google::protobuf::RepeatedPtrField<v1::Probe>& given,
+                           const std::string& name, const std::string& field, const Model& model) {
+  SceneLog log(name);
+  const JointIndex joints = IndexJoints(model);
+  const ProbeReader reader(
+      model,
+      {[&](const std::string& name, const std::string& path) {
+         return FindBuiltBody(model, name, path, &log);
+       },
+       [&](int body, int vertex, const std::string& path) {
+         return FindBuiltVertex(model, body, vertex, path, &log);
+       },
+       [&](int body) { return model.abilities_of(model.bodies[body]).nodes != nullptr; }, &joints},
+      &log);
+  ProbesResult result;
+  for (int i = 0; i < given.size(); ++i) {
+    const std::string path = absl::StrCat(field, "[", i, "]");
+    CheckEveryField(given[i], path, &log);
+    if (!given[i].name().empty()) CheckName(path + ".name", given[i].name(), &log);
+    Probe probe;
+    probe.name = given[i].name();
+    if (!reader.Read(given[i], path, &probe)) continue;
+    if (probe.kind == Probe::Kind::kField && !IsOfContact(probe.measure) &&
+        model.abilities_of(model.bodies[probe.body]).elements == nullptr) {
+      log.Error(path + ".field.body", absl::StrCat(Quoted(model.bodies[probe.body].name),
+                                                   " has no elements; expected one that has"));
+      continue;
     }
-    probe->body = p.link().empty() ? ResolveBody(p.body(), at + ".body")
-                                   : ResolveBody(p.link(), at + ".link");
-    if (probe->body < 0) return false;
-    if (p.has_vertex()) {
-      probe->node = ResolveVertex(probe->body, p.vertex(), at + ".vertex");
-      if (probe->node < 0) return false;
-    }
-    return ReadPoint(p.point(), at + ".point", probe->body, true, &probe->has_point, &probe->p_BP);
-  };
-  const auto contact = [&](const std::string& kind, const v1::ContactForceProbe& p) {
-    if (!body((kind + ".body").c_str(), p.body(), &probe->body)) return false;
-    if (!body_or_world((kind + ".with").c_str(), p.with(), &probe->other)) return false;
-    if (probe->other != probe->body) return true;
-    log_.Error(absl::StrCat(path, ".", kind, ".with"),
-               absl::StrCat(Quoted(p.with()), " is the body itself; expected another"));
-    return false;
-  };
-  const auto pair = [&](const std::string& kind, const v1::PenetrationProbe& p) {
-    const std::string at = absl::StrCat(path, ".", kind, ".bodies");
-    if (p.bodies().empty()) return true;
-    if (p.bodies_size() != 2) {
-      log_.Error(at, absl::StrCat(p.bodies_size(), p.bodies_size() == 1 ? " name is" : " names are",
-                                  " given; expected 2, or none for the whole world"));
-      return false;
-    }
-    probe->body = ResolveBody(p.bodies(0), at + "[0]");
-    probe->other = ResolveBody(p.bodies(1), at + "[1]");
-    if (probe->body < 0 || probe->other < 0) return false;
-    if (probe->body != probe->other) return true;
-    log_.Error(at + "[1]",
-               absl::StrCat(Quoted(p.bodies(1)), " is named twice; expected two different bodies"));
-    return false;
-  };
-
-  switch (given.kind_case()) {
-    case v1::Probe::kPosition:
-      probe->kind = Probe::Kind::kPosition;
-      return point("position", given.position());
-    case v1::Probe::kVelocity:
-      probe->kind = Probe::Kind::kVelocity;
-      return point("velocity", given.velocity());
-    case v1::Probe::kOrientation:
-      probe->kind = Probe::Kind::kOrientation;
-      return body("orientation.body", given.orientation().body(), &probe->body) &&
-             CheckRigid(probe->body, path + ".orientation.body");
-    case v1::Probe::kAngularVelocity:
-      probe->kind = Probe::Kind::kAngularVelocity;
-      return body("angular_velocity.body", given.angular_velocity().body(), &probe->body);
-    case v1::Probe::kContactForce:
-      probe->kind = Probe::Kind::kContactForce;
-      return contact("contact_force", given.contact_force());
-    case v1::Probe::kWrench:
-      probe->kind = Probe::Kind::kWrench;
-      return contact("wrench", given.wrench());
-    case v1::Probe::kReaction: {
-      const v1::ReactionProbe& r = given.reaction();
-      probe->kind = Probe::Kind::kReaction;
-      if (r.joint().empty() == r.constraint().empty()) {
-        log_.Error(path + ".reaction",
-                   "names neither or both; expected either `joint` or `constraint`");
-        return false;
-      }
-      if (!r.joint().empty()) {
-        if (const auto found = joint_index_.find(r.joint()); found != joint_index_.end()) {
-          std::tie(probe->robot, probe->joint) = found->second;
-          return true;
-        }
-        return ResolveJoint(r.joint(), path + ".reaction.joint", &probe->robot, &probe->joint);
-      }
-      std::vector<std::string> names;
-      for (std::size_t i = 0; i < model_->constraints.size(); ++i) {
-        names.push_back(model_->constraints[i].name);
-        if (names.back() == r.constraint()) probe->constraint = static_cast<int>(i);
-      }
-      if (probe->constraint >= 0) return true;
-      log_.Error(path + ".reaction.constraint",
-                 absl::StrCat("no constraint is called ", Quoted(r.constraint()),
-                              DidYouMean(r.constraint(), names)));
-      return false;
-    }
-    case v1::Probe::kJoint: {
-      probe->kind = Probe::Kind::kJoint;
-      const v1::JointProbe& j = given.joint();
-      switch (j.quantity()) {
-        case v1::JointProbe::QUANTITY_VELOCITY:
-          probe->quantity = Probe::JointQuantity::kVelocity;
-          break;
-        case v1::JointProbe::QUANTITY_EFFORT:
-          probe->quantity = Probe::JointQuantity::kEffort;
-          break;
-        default:
-          probe->quantity = Probe::JointQuantity::kPosition;
-      }
-      if (j.robot().empty()) return Missing(path + ".joint.robot", "the name of a robot", &log_);
-      if (j.joint().empty()) return Missing(path + ".joint.joint", "the name of a joint", &log_);
-      return ResolveJoint(absl::StrCat(j.robot(), "/", j.joint()), path + ".joint.joint",
-                          &probe->robot, &probe->joint);
-    }
-    case v1::Probe::kEnergy:
-      probe->kind = Probe::Kind::kEnergy;
-      switch (given.energy().kind()) {
-        case v1::EnergyProbe::KIND_KINETIC:
-          probe->energy = Probe::Energy::kKinetic;
-          break;
-        case v1::EnergyProbe::KIND_ELASTIC:
-          probe->energy = Probe::Energy::kElastic;
-          break;
-        case v1::EnergyProbe::KIND_POTENTIAL:
-          probe->energy = Probe::Energy::kPotential;
-          break;
-        default:
-          probe->energy = Probe::Energy::kTotal;
-      }
-      return body_or_world("energy.body", given.energy().body(), &probe->body);
-    case v1::Probe::kMomentum:
-      probe->kind = Probe::Kind::kMomentum;
-      return body_or_world("momentum.body", given.momentum().body(), &probe->body);
-    case v1::Probe::kVolume:
-      probe->kind = Probe::Kind::kVolume;
-      return body("volume.body", given.volume().body(), &probe->body) &&
-             CheckDeformable(probe->body, path + ".volume.body");
-    case v1::Probe::kField:
-      probe->kind = Probe::Kind::kField;
-      return ReadFieldProbe(given.field(), path + ".field", probe);
-    case v1::Probe::kExtent:
-      probe->kind = Probe::Kind::kExtent;
-      return ReadExtentProbe(given.extent(), path + ".extent", probe);
-    case v1::Probe::kMassWithin:
-      probe->kind = Probe::Kind::kMassWithin;
-      return ReadMassWithinProbe(given.mass_within(), path + ".mass_within", probe);
-    case v1::Probe::kPenetration:
-      probe->kind = Probe::Kind::kPenetration;
-      return pair("penetration", given.penetration());
-    case v1::Probe::kContactPoints:
-      probe->kind = Probe::Kind::kContactPoints;
-      return pair("contact_points", given.contact_points());
-    case v1::Probe::KIND_NOT_SET:
-      log_.Error(path,
-                 "samples nothing; expected one of position, velocity, orientation, "
-                 "angular_velocity, contact_force, "
-                 "wrench, reaction, energy, momentum, volume, field, joint, penetration, "
-                 "contact_points, extent or mass_within");
-      return false;
+    result.probes.push_back(std::move(probe));
   }
-  return false;
-}
-
-bool SceneCompiler::ReadFieldProbe(const v1::FieldProbe& given, const std::string& path,
-                                   Probe* probe) {
-  const MeasureName* named = nullptr;
-  std::vector<std::string> names;
-  for (const MeasureName& one : kMeasures) {
-    if (one.measure == given.measure()) named = &one;
-    names.push_back(NameOf(one));
-  }
-  if (named == nullptr) return Missing(path + ".measure", JoinWithOr(names), &log_);
-  probe->measure = named->of_elements;
-  switch (given.reduce()) {
-    case v1::FieldProbe::REDUCE_MIN:
-      probe->reduce = Probe::Reduce::kMin;
-      break;
-    case v1::FieldProbe::REDUCE_MEAN:
-      probe->reduce = Probe::Reduce::kMean;
-      break;
-    default:
-      probe->reduce = Probe::Reduce::kMax;
-  }
-  probe->body = ResolveBody(given.body(), path + ".body");
-  if (probe->body < 0 || !CheckDeformable(probe->body, path + ".body")) return false;
-
-  const Body& body = model_->bodies[probe->body];
-  if (body.block == kWorldBlock) return true;  // not built, because of an error
-  const ElementSet& elements = *model_->blocks[body.block]->abilities().elements;
-  const auto has = [&](const MeasureName& one) {
-    return IsOfContact(one.of_elements) ? !body.surface.triangles.empty()
-                                        : elements.HasField(one.of_elements, body.part);
-  };
-  if (has(*named)) return true;
-  names.clear();
-  for (const MeasureName& one : kMeasures)
-    if (has(one)) names.push_back(NameOf(one));
-  log_.Error(path + ".measure",
-             absl::StrCat(NameOf(*named), " is not known of ", Quoted(body.name), ": ",
-                          named->without, "; expected ", JoinWithOr(names)));
-  return false;
-}
-
-bool SceneCompiler::ReadExtentProbe(const v1::ExtentProbe& given, const std::string& path,
-                                    Probe* probe) {
-  bool ok = true;
-  if (given.direction().empty()) {
-    ok = Missing(path + ".direction", "3 numbers, such as [1, 0, 0]", &log_);
-  } else {
-    ok = ReadVector(path + ".direction", given.direction(), "direction", kMaxLength, &log_,
-                    &probe->direction);
-    const double norm = std::sqrt(probe->direction.squaredNorm());
-    if (ok && !(norm > 1e-9)) {
-      log_.Error(path + ".direction", "is zero; expected a vector that points somewhere");
-      ok = false;
-    }
-    probe->direction /= norm;
-  }
-  if (given.has_quantile()) {
-    probe->quantile = given.quantile();
-    if (!(given.quantile() >= 0 && given.quantile() <= 1)) {
-      log_.Error(path + ".quantile", absl::StrCat(NumberText(given.quantile()),
-                                                  " is not allowed; expected a part of the mass, "
-                                                  "from 0 to 1"));
-      ok = false;
-    }
-  }
-  probe->body = ResolveBody(given.body(), path + ".body");
-  return probe->body >= 0 && CheckDeformable(probe->body, path + ".body") && ok;
-}
-
-bool SceneCompiler::ReadMassWithinProbe(const v1::MassWithinProbe& given, const std::string& path,
-                                        Probe* probe) {
-  bool ok = true;
-  const v1::Box& box = given.box();
-  if (box.size().empty()) {
-    ok = Missing(path + ".box.size", "3 numbers in metres, each a full length", &log_);
-  } else {
-    ok = ReadVector(path + ".box.size", box.size(), "full length in metres", kMaxLength, &log_,
-                    &probe->half_size);
-    for (int i = 0; i < box.size_size(); ++i)
-      ok &= CheckLength(absl::StrCat(path, ".box.size[", i, "]"), true, box.size(i), "full length",
-                        &log_);
-    probe->half_size *= 0.5;
-  }
-  ok &= ReadPose(path + ".box.pose", box.pose(), &log_, &probe->X_WF);
-  probe->body = ResolveBody(given.body(), path + ".body");
-  return probe->body >= 0 && CheckDeformable(probe->body, path + ".body") && ok;
-}
-
-bool SceneCompiler::CheckDeformable(int body, const std::string& path) {
-  if (IsDeformable(body)) return true;
-  log_.Error(path, absl::StrCat(Quoted(model_->bodies[body].name),
-                                " is rigid; expected a deformable body"));
-  return false;
-}
-
-bool SceneCompiler::CheckRigid(int body, const std::string& path) {
-  if (!IsDeformable(body)) return true;
-  log_.Error(path,
-             absl::StrCat(Quoted(model_->bodies[body].name),
-                          " is deformable and has no single orientation; expected a rigid body"));
-  return false;
+  if (log.failed()) result.probes.clear();
+  result.messages = log.TakeMessages();
+  return result;
 }
 
 }  // namespace pliant::physics

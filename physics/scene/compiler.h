@@ -35,18 +35,14 @@ class CustomBody;
 class DeformableBody;
 class DifferentialIk;
 class DriveLimits;
-class ExtentProbe;
-class FieldProbe;
 class GamepadControl;
 class Gripper;
-class MassWithinProbe;
 class Material;
 class Method;
 class ParticleBody;
 class ParticleFill;
 class ParticleMaterial;
 class Pose;
-class Probe;
 class Region;
 class RigidBody;
 class Robot;
@@ -63,6 +59,13 @@ class Within;
 namespace pliant::physics {
 
 struct RobotDescription;
+
+// Robot and joint in the model, by their name robot/joint.
+using JointIndex = absl::flat_hash_map<std::string, std::pair<int, int>>;
+
+// Finds a joint of one velocity; false, and an error, when there is none.
+bool FindJoint(const JointIndex& joints, const Model& model, const std::string& name,
+               const std::string& path, SceneLog* log, int* robot, int* joint);
 
 // Checks a scene and builds its Model. Errors go to the log; meshes are built only while there are
 // none.
@@ -257,12 +260,6 @@ class SceneCompiler {
   bool ReadPoint(const google::protobuf::RepeatedField<double>& numbers, const std::string& path,
                  int body, bool allowed, bool* has_point, Eigen::Vector3d* p_BP);
   void CompileProbes();
-  bool ReadProbe(const v1::Probe& given, const std::string& path, Probe* probe);
-  bool ReadFieldProbe(const v1::FieldProbe& given, const std::string& path, Probe* probe);
-  bool ReadExtentProbe(const v1::ExtentProbe& given, const std::string& path, Probe* probe);
-  bool ReadMassWithinProbe(const v1::MassWithinProbe& given, const std::string& path, Probe* probe);
-  bool CheckRigid(int body, const std::string& path);
-  bool CheckDeformable(int body, const std::string& path);
 
   // files: scene_files.cc Bytes of a mesh file named in the scene; nullopt when it must not, or
   // cannot, be read.
@@ -291,10 +288,10 @@ class SceneCompiler {
   SceneLog& log_;
   std::shared_ptr<Model> model_;
 
-  std::vector<RobotDraft> robots_;                                     // one a robot of the scene
-  std::vector<RobotPlacement> robot_placements_;                       // one a robot of the model
-  absl::flat_hash_map<std::string, int> robot_templates_;              // in the scene's robots
-  absl::flat_hash_map<std::string, std::pair<int, int>> joint_index_;  // robot/joint in the model
+  std::vector<RobotDraft> robots_;                         // one a robot of the scene
+  std::vector<RobotPlacement> robot_placements_;           // one a robot of the model
+  absl::flat_hash_map<std::string, int> robot_templates_;  // in the scene's robots
+  JointIndex joint_index_;
   std::vector<std::pair<int, int>> robot_filters_;         // bodies that do not touch each other
   std::vector<RobotSoftBody> robot_deformables_;           // in the model
   std::map<std::pair<int, int>, double> robot_frictions_;  // of pairs, from robot files

@@ -13,9 +13,15 @@
 #include "physics/dynamics/model.h"
 #include "physics/scene/text/scene_message.h"
 
-namespace pliant::v1 {
-class Scene;
+namespace google::protobuf {
+template <typename T>
+class RepeatedPtrField;
 }
+
+namespace pliant::v1 {
+class Probe;
+class Scene;
+}  // namespace pliant::v1
 
 namespace pliant::physics {
 
@@ -47,6 +53,20 @@ struct SceneOptions {
   SceneLimits limits;
   SceneProgress progress = nullptr;  // on the thread that loads the scene
 };
+
+// Probes of a model that is built, or what is wrong with them.
+struct ProbesResult {
+  std::vector<Probe> probes;
+  std::vector<SceneMessage> messages;
+  bool ok() const { return messages.empty(); }
+};
+
+// Reads probes that are given as in a scene, for a model that is built. They need no name, and
+// their rates have no meaning. Vertices are numbered as in the model, which leaves out those of a
+// mesh file that belong to no tetrahedron. `name` and `field` are the file and the list's path in
+// messages.
+ProbesResult CompileProbes(const google::protobuf::RepeatedPtrField<v1::Probe>& given,
+                           const std::string& name, const std::string& field, const Model& model);
 
 SceneResult LoadSceneFile(const std::string& path, const SceneOptions& options = {});
 // `name` is used as the file's name in messages.

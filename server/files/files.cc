@@ -135,6 +135,14 @@ absl::Status MakeFolder(const std::string& path) {
   return absl::OkStatus();
 }
 
+bool IsPathBelow(const std::string& path) {
+  constexpr std::size_t kMaxPath = 255;
+  const std::filesystem::path normal = std::filesystem::path(path).lexically_normal();
+  return !path.empty() && path.size() <= kMaxPath && !normal.is_absolute() &&
+         normal.has_filename() && *normal.begin() != ".." && normal != "." &&
+         path.find('\0') == std::string::npos;
+}
+
 absl::Status CheckWritable(const std::string& path) {
   if (fs::is_directory(path)) return FileError("write", path, EISDIR);
   if (IsSpecial(path)) {

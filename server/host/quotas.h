@@ -31,9 +31,10 @@ struct Quota {
 };
 
 struct Quotas {
-  Quota server{};  // of all worlds together
-  Quota user{};    // of all worlds with the same owner
-  Quota world{};   // of each
+  Quota server{};                                // of all worlds together
+  Quota user{};                                  // of all worlds with the same owner
+  Quota world{};                                 // of each
+  std::int64_t uploads = std::int64_t{4} << 30;  // of files that clients upload together [B]
 };
 
 // RESOURCE_EXHAUSTED, naming quota and need, if `used` and `needed` together exceed a quota.

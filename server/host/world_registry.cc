@@ -235,6 +235,7 @@ void WorldRegistry::Close(const absl::Status& reason) {
   {
     std::lock_guard lock(mutex_);
     if (closed_.ok()) closed_ = reason;
+    for (const auto& [id, creation] : creations_) creation->Cancel("the end of the server");
   }
   for (const auto& host : List()) host->RequestStop(reason);
 }

@@ -88,7 +88,7 @@ class WorldRegistry {
   // registry. NOT_FOUND. Idle worlds are removed likewise.
   absl::Status Remove(const std::string& id, const std::string& who, std::function<void()> done);
 
-  // Refuses new worlds and asks all worlds to stop.
+  // Refuses new worlds, ends creations and asks all worlds to stop.
   void Close(const absl::Status& reason);
   void JoinAll();
 

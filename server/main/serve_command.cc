@@ -50,11 +50,22 @@ class ServeCommand final : public Command {
     app_->add_option("--threads", options_.threads,
                      "Number of threads for stepping (default: one per core)")
         ->check(CLI::Range(1, 1024));
+    app_->add_option_function<int>(
+            "--spin-lockstep",
+            [this](int microseconds) { options_.spin_lockstep = 1e-6 * microseconds; },
+            "Keep processors awake for so long between requests to step that follow each other "
+            "[µs], e.g. 200, by threads that run when nothing else does (default 0: let them halt)")
+        ->check(CLI::Range(0, 100000));
     app_->add_option("--data-dir", options_.data_dir,
                      "Folder of durable worlds and recordings (default: none are kept)");
     app_->add_option("--checkpoint-interval", options_.checkpoint_interval,
                      "Time between checkpoints of a durable world that changes [s] (default 60)")
         ->check(CLI::Range(0.1, 1e6));
+    app_->add_option(
+            "--keep-checkpoints", options_.keep_checkpoints,
+            "Number of these checkpoints that are kept of each durable world, with the logs "
+            "since the oldest (default 2)")
+        ->check(CLI::Range(1, 1000));
     app_->add_option("--scenes-dir", options_.scenes_dir,
                      "Folder of the scenes that clients may create worlds from, by name "
                      "(default: those that come with it)");
@@ -110,7 +121,7 @@ class ServeCommand final : public Command {
              &quotas.world.dofs);
     AddSize("--max-world-memory", "Maximum estimated memory of a world", &quotas.world.memory);
     AddSize("--max-uploads", "Disk space for files that clients upload (default 4 GiB)",
-            &options_.max_uploads);
+            &quotas.uploads);
   }
 
   CLI::Option* AddCount(const char* flag, const char* text, std::int64_t* value) {

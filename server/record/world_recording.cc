@@ -1,12 +1,14 @@
 #include "server/record/world_recording.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "spdlog/spdlog.h"
 
 #include "pliant/v1/stream.pb.h"
+#include "server/files/files.h"
 #include "server/record/file/topics.h"
 #include "server/store/inputs_message.h"
 
@@ -17,6 +19,15 @@ const std::string kLabelPrefix = "label/";
 
 constexpr std::chrono::seconds kFlushInterval{1};
 constexpr std::chrono::seconds kHashInterval{1};
+
+absl::Status AttachFiles(const std::map<std::string, std::string>& files, McapWriter* writer) {
+  for (const auto& [name, path] : files) {
+    const absl::StatusOr<std::string> contents = ReadWholeFile(path);
+    if (!contents.ok()) return contents.status();
+    if (absl::Status status = writer->Attach(name, *contents); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
 
 }  // namespace
 
@@ -30,6 +41,10 @@ absl::StatusOr<std::shared_ptr<WorldRecording>> WorldRecording::Create(Options o
   for (const auto& [key, value] : options.labels) metadata[kLabelPrefix + key] = value;
   absl::StatusOr<McapWriter> writer = McapWriter::Create(options.path, metadata);
   if (!writer.ok()) return writer.status();
+  if (absl::Status status = AttachFiles(options.files, &*writer); !status.ok()) {
+    std::remove(options.path.c_str());
+    return status;
+  }
   return std::shared_ptr<WorldRecording>(
       new WorldRecording(std::move(options), timeline, std::move(wake), *std::move(writer)));
 }

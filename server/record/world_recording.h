@@ -35,6 +35,8 @@ class WorldRecording : public StateObserver {
     std::map<std::string, std::string> labels;
     std::string path;
     v1::RecordingStart start;  // without the state
+    // Files of the scene that the recording keeps: where they are now, by their paths in the scene.
+    std::map<std::string, std::string> files{};
     std::optional<FrameChoice> frames;
     std::shared_ptr<const FrameLayout> layout{};  // of the model, shared with its streams
     double rate = 0;                              // of frames, per simulated second

@@ -1,16 +1,22 @@
 #include "server/run/replay.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include <nlohmann/json.hpp>
 
 #include "physics/scene/scene.h"
 #include "server/files/files.h"
 #include "server/record/file/replay.h"
+#include "server/record/file/unpacked_files.h"
 #include "server/run/exit_status.h"
 #include "server/run/recording/field_series.h"
 #include "server/run/recording/probe_recorder.h"
@@ -18,12 +24,29 @@
 namespace pliant::server {
 namespace {
 
+physics::SceneResult Lacking(std::string what) {
+  physics::SceneResult result;
+  result.messages.emplace_back();
+  result.messages.back().message = std::move(what);
+  return result;
+}
+
+// Paths of the scene that the recording lacks, with their hashes.
+std::vector<std::string> ListMissing(const v1::CreateWorldRequest& source,
+                                     const RecordedFiles& files) {
+  std::vector<std::string> missing;
+  for (const auto& [name, sha256] : source.files()) {
+    if (!files.contains(name))
+      missing.push_back(absl::StrCat("\"", name, "\" (SHA-256 ", sha256, ")"));
+  }
+  std::ranges::sort(missing);
+  return missing;
+}
+
+// `options` have the folder of the files of the scene, if there are any.
 physics::SceneResult LoadRecordedScene(const ReplayArguments& arguments,
-                                       const v1::RecordingStart& start) {
-  if (!arguments.scene.empty()) return physics::LoadSceneFile(arguments.scene);
-  const v1::CreateWorldRequest& source = start.source();
-  physics::SceneOptions options;
-  options.allow_files = false;  // a recording is data from elsewhere
+                                       const v1::CreateWorldRequest& source,
+                                       const physics::SceneOptions& options) {
   switch (source.source_case()) {
     case v1::CreateWorldRequest::kScene:
       return physics::LoadScene(source.scene(), "scene", options);
@@ -34,30 +57,45 @@ physics::SceneResult LoadRecordedScene(const ReplayArguments& arguments,
         return physics::LoadSceneFile(
             absl::StrCat(arguments.scenes_dir, "/", source.shipped_scene(), ".yaml"));
       }
-      break;
+      return Lacking(absl::StrCat("the recording is of the shipped scene \"",
+                                  source.shipped_scene(), "\"; give --scenes-dir or --scene"));
     default:
-      break;
+      return Lacking("the recording is of a scene file; give it with --scene");
   }
-  physics::SceneResult missing;
-  missing.messages.emplace_back();
-  missing.messages.back().error = true;
-  missing.messages.back().message =
-      source.has_shipped_scene()
-          ? absl::StrCat("the recording is of the shipped scene \"", source.shipped_scene(),
-                         "\"; give --scenes-dir or --scene")
-          : "the recording is of a scene file; give it with --scene";
-  return missing;
+}
+
+absl::StatusOr<physics::SceneResult> LoadRecordedScene(const ReplayArguments& arguments,
+                                                       const v1::CreateWorldRequest& source,
+                                                       const RecordedFiles& files) {
+  if (!arguments.scene.empty()) return physics::LoadSceneFile(arguments.scene);
+  physics::SceneOptions options;
+  if (source.files().empty()) {
+    options.allow_files = false;  // a recording is data from elsewhere
+    return LoadRecordedScene(arguments, source, options);
+  }
+  if (const std::vector<std::string> missing = ListMissing(source, files); !missing.empty()) {
+    return Lacking(absl::StrCat("the recording lacks ", absl::StrJoin(missing, ", "),
+                                ", which its scene names; give the scene with --scene, beside its "
+                                "files"));
+  }
+  const auto unpacked =
+      UnpackedFiles::Unpack(files, std::filesystem::temp_directory_path().string());
+  if (!unpacked.ok()) return unpacked.status();
+  options.jail = (*unpacked)->folder();
+  return LoadRecordedScene(arguments, source, options);
 }
 
 // Replays with `options`, which lack the scene.
 absl::StatusOr<v1::ReplayResponse> ReplayFile(const ReplayArguments& arguments,
                                               ReplayOptions options, std::ostream& err) {
-  options.load = [&](const v1::RecordingStart& start)
-      -> absl::StatusOr<std::shared_ptr<const physics::Model>> {
-    const physics::SceneResult scene = LoadRecordedScene(arguments, start);
-    for (const physics::SceneMessage& message : scene.messages) err << Format(message) << '\n';
-    if (!scene.ok()) return absl::InvalidArgumentError("its scene cannot be built");
-    return scene.model;
+  options.load =
+      [&](const v1::RecordingStart& start,
+          const RecordedFiles& files) -> absl::StatusOr<std::shared_ptr<const physics::Model>> {
+    const auto scene = LoadRecordedScene(arguments, start.source(), files);
+    if (!scene.ok()) return scene.status();
+    for (const physics::SceneMessage& message : scene->messages) err << Format(message) << '\n';
+    if (!scene->ok()) return absl::InvalidArgumentError("its scene cannot be built");
+    return scene->model;
   };
   return ReplayRecording(arguments.file, options);
 }

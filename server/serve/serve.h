@@ -17,14 +17,15 @@ struct ServeOptions {
   std::string bind = "127.0.0.1";
   std::string data_dir;             // of durable worlds and recordings; empty: none are kept
   double checkpoint_interval = 60;  // of durable worlds [s]
-  std::string scenes_dir;  // of the scenes that it offers; empty: where it was built or installed
-  std::string scene_file;  // the world `default`, in real time; empty: no world at the start
-  std::string viewer_dir;  // empty: where this program was built or installed
-  std::string method;      // overrides the scene's; empty: as it says
-  int threads = 0;         // for the work inside steps; 0: one a core
+  int keep_checkpoints = 2;         // the newest automatic ones of each durable world
+  std::string scenes_dir;    // of the scenes that it offers; empty: where it was built or installed
+  std::string scene_file;    // the world `default`, in real time; empty: no world at the start
+  std::string viewer_dir;    // empty: where this program was built or installed
+  std::string method;        // overrides the scene's; empty: as it says
+  int threads = 0;           // for the work inside steps; 0: one a core
+  double spin_lockstep = 0;  // time for which processors are kept awake for the next request [s]
   Quotas quotas{.server = {.worlds = 32}};
   std::function<absl::StatusOr<Quotas>()> read_quotas;  // as they are set now; null: as above
-  std::int64_t max_uploads = std::int64_t{4} << 30;     // of files that clients upload together [B]
   std::vector<std::string> allowed_origins;  // of other pages, e.g. http://localhost:5173
   std::vector<std::string> allowed_hosts;    // names by which pages reach this server
   std::string version = "unknown";           // reported to clients

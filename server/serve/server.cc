@@ -118,7 +118,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServeOptions& option
   if (!options.data_dir.empty()) {
     const auto interval = std::chrono::duration<double>(options.checkpoint_interval);
     auto opened = Store::Open({options.data_dir, &RealTimeline(),
-                               std::chrono::duration_cast<SteadyTime::duration>(interval)});
+                               std::chrono::duration_cast<SteadyTime::duration>(interval),
+                               options.keep_checkpoints});
     if (!opened.ok()) return opened.status();
     store = *std::move(opened);
   }
@@ -141,10 +142,15 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServeOptions& option
   service.features = ListFeatures(options, *audit != nullptr);
   service.authenticator = parts->authenticator;
   if (!options.data_dir.empty()) {
-    absl::StatusOr<std::unique_ptr<ObjectStore>> objects =
-        ObjectStore::Open({(fs::path(options.data_dir) / "objects").string(), options.max_uploads});
+    absl::StatusOr<std::unique_ptr<ObjectStore>> objects = ObjectStore::Open(
+        {(fs::path(options.data_dir) / "objects").string(), options.quotas.uploads});
     if (!objects.ok()) return objects.status();
     service.objects = *std::move(objects);
+  }
+  if (options.spin_lockstep > 0) {
+    const auto pause = std::chrono::duration<double>(options.spin_lockstep);
+    service.awake = std::make_shared<AwakeProcessors>(
+        &RealTimeline(), std::chrono::duration_cast<SteadyTime::duration>(pause));
   }
   service.audit = *audit;
   service.store = std::move(store);
@@ -221,7 +227,7 @@ void Server::Reload() {
   if (!parts_->read_quotas) return;
   const absl::StatusOr<Quotas> quotas = parts_->read_quotas();
   Report("quotas", quotas.status());
-  if (quotas.ok()) parts_->handlers->registry().SetQuotas(*quotas);
+  if (quotas.ok()) parts_->handlers->SetQuotas(*quotas);
 }
 
 void Server::Shutdown() {

@@ -32,7 +32,7 @@ class Server {
   Handlers& handlers();
 
   // Reads tokens, keys, certificates and quotas again. What is wrong is logged, and stays as it
-  // was. Quotas are those of worlds that are created from now on.
+  // was. Quotas are those of worlds that are created and of files that are uploaded from now on.
   void Reload();
 
   // Health reports NOT_SERVING, new requests are refused, streams are notified and ended, and calls

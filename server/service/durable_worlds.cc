@@ -12,8 +12,6 @@
 namespace pliant::server {
 namespace {
 
-constexpr char kFiles[] = "files";  // of the scene, in the folder of its world
-
 // What the store keeps of a world, beside its states.
 v1::WorldRecord MakeRecord(const std::string& id, const physics::Model& model,
                            const WorldSettings& settings) {
@@ -77,7 +75,7 @@ absl::Status Handlers::KeepFiles(const v1::CreateWorldRequest& request,
                                  const std::string& folder) const {
   if (request.files().empty()) return absl::OkStatus();
   return options_.objects->Link({request.files().begin(), request.files().end()},
-                                std::filesystem::path(folder) / kFiles);
+                                std::filesystem::path(folder) / kFilesOfWorld);
 }
 
 void Handlers::RecoverWorlds() {
@@ -102,7 +100,7 @@ absl::Status Handlers::RecoverWorld(const Store::Found& found) {
   const v1::CreateWorldRequest& request = found.record->request();
   absl::StatusOr<WorldSettings> settings = ReadSettings(found.record->owner(), request);
   if (!settings.ok()) return settings.status();
-  const std::string files = (std::filesystem::path(found.folder.path()) / kFiles).string();
+  const std::string files = (std::filesystem::path(found.folder.path()) / kFilesOfWorld).string();
   const absl::StatusOr<physics::SceneResult> scene =
       request.files().empty() ? LoadSource(request) : LoadSceneWithFiles(request, files);
   if (!scene.ok()) return scene.status();

@@ -20,8 +20,8 @@ constexpr std::size_t kMaxMessage = 3000;
 
 }  // namespace
 
-absl::Status SceneError(const std::vector<physics::SceneMessage>& messages) {
-  std::string text = "the scene is invalid";
+absl::Status SceneError(const std::vector<physics::SceneMessage>& messages, const char* what) {
+  std::string text = what;
   google::rpc::BadRequest details;
   int errors = 0;
   for (const physics::SceneMessage& message : messages) {

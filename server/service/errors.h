@@ -12,9 +12,10 @@ struct SceneMessage;
 
 namespace pliant::server {
 
-// INVALID_ARGUMENT with all errors of a scene, one a line, and a google.rpc.BadRequest that names
-// each field.
-absl::Status SceneError(const std::vector<physics::SceneMessage>& messages);
+// INVALID_ARGUMENT with all errors of a scene, or of a part of one, one a line, and a
+// google.rpc.BadRequest that names each field. `what` is the first line.
+absl::Status SceneError(const std::vector<physics::SceneMessage>& messages,
+                        const char* what = "the scene is invalid");
 
 // FAILED_PRECONDITION for a server without a folder for what clients upload.
 absl::Status NoUploads();

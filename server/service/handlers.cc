@@ -143,6 +143,7 @@ Handlers::Handlers(Options options)
       building_(options_.timeline, 2, 64, {"building"}),
       describing_(options_.timeline, 1, 256, {"describing"}),
       storing_(options_.timeline, 1, 256, {"storing"}),
+      downloads_(options_.timeline),
       replaying_(options_.timeline, 1, 16, {"replaying"}),
       recordings_(options_.store == nullptr
                       ? nullptr
@@ -152,6 +153,11 @@ Handlers::Handlers(Options options)
 Handlers::~Handlers() {
   Drain();
   Stop();
+}
+
+void Handlers::SetQuotas(const Quotas& quotas) {
+  registry_.SetQuotas(quotas);
+  if (options_.objects != nullptr) options_.objects->SetMaxBytes(quotas.uploads);
 }
 
 absl::StatusOr<Identity> Handlers::Identify(absl::string_view token) const {
@@ -283,6 +289,7 @@ void Handlers::CreateWorld(const Call& call, const v1::CreateWorldRequest& reque
     };
     const absl::StatusOr<physics::SceneResult> scene = LoadSource(request, progress);
     if (!scene.ok()) return reply(scene.status());
+    if (draining()) return reply(absl::UnavailableError("the server is shutting down"));
     if (const std::string who = held->creation().cancelled_by(); !who.empty())
       return reply(absl::AbortedError(
           absl::StrCat("the creation of worlds/", held->id(), " was ended by ", who)));
@@ -567,7 +574,9 @@ void Handlers::Stop() {
   describing_.Stop();
   storing_.Stop();
   replaying_.Stop();
+  downloads_.Stop();
   registry_.JoinAll();
+  if (options_.awake != nullptr) options_.awake->Stop();
   if (recordings_ != nullptr) recordings_->Stop();
   streams_.Stop();
   feedback_.Stop();

@@ -20,12 +20,15 @@
 #include "pliant/v1/world.pb.h"
 #include "server/auth/audit_log.h"
 #include "server/auth/authenticator.h"
+#include "server/host/awake_processors.h"
 #include "server/host/work_queue.h"
 #include "server/host/world_host.h"
 #include "server/host/world_registry.h"
+#include "server/record/file/replay.h"
 #include "server/record/recordings.h"
 #include "server/service/call.h"
 #include "server/service/shipped_scenes.h"
+#include "server/store/state_downloads.h"
 #include "server/store/store.h"
 #include "server/stream/task_pool.h"
 #include "server/stream/world_streams.h"
@@ -33,6 +36,9 @@
 #include "server/uploads/object_store.h"
 
 namespace pliant::server {
+
+// Files of the scene of a durable world, in the world's folder.
+inline constexpr char kFilesOfWorld[] = "files";
 
 // All requests to the server, independent of the transport. Nothing here blocks: long work is done
 // on a world's own thread or on the work queues. Transports call it through the table of methods.
@@ -49,6 +55,7 @@ class Handlers {
     std::shared_ptr<Authenticator> authenticator;  // null: every client is an administrator
     std::shared_ptr<AuditLog> audit;               // null: none
     std::shared_ptr<ObjectStore> objects;          // that clients upload; null: none
+    std::shared_ptr<AwakeProcessors> awake;        // for requests to step; null: none
   };
 
   explicit Handlers(Options options);
@@ -148,6 +155,10 @@ class Handlers {
   absl::StatusOr<std::shared_ptr<WorldHost>> FindWorld(const Call& call,
                                                        const std::string& name) const;
 
+  // Quotas of worlds that are created, and of files that are uploaded, from now on. Uploaded files
+  // beyond theirs are dropped, those first that were not used for the longest time.
+  void SetQuotas(const Quotas& quotas);
+
   WorldRegistry& registry() { return registry_; }
   Timeline& timeline() { return *options_.timeline; }
   // Runs feedback to commanding clients, which waits for no frame.
@@ -158,7 +169,8 @@ class Handlers {
   }
   const StreamCounters& stream_counters() const { return streams_.counters(); }
 
-  // Refuses new requests, fails waiting ones with UNAVAILABLE and ends streams. Does not block.
+  // Refuses new requests, fails waiting ones and creations with UNAVAILABLE and ends streams. Does
+  // not block.
   void Drain();
   bool draining() const { return draining_.load(); }
   void Stop();  // after Drain: joins all threads
@@ -185,10 +197,21 @@ class Handlers {
   struct CheckpointName {
     WorldFolder folder;
     std::string id;
+    std::string world;
+    std::map<std::string, std::string> labels;  // of the world
   };
   absl::StatusOr<CheckpointName> ReadCheckpointName(const Call& call,
                                                     const std::string& name) const;
+  // A state that its client reads in chunks, and one chunk of it.
+  absl::StatusOr<v1::CheckpointWorldResponse> SerializeForDownload(
+      const StateDownloads::Source& source, const physics::Snapshot& snapshot);
+  absl::StatusOr<v1::FetchCheckpointResponse> ReadDownload(
+      const std::string& handle, const v1::FetchCheckpointRequest& request);
   absl::Status CheckRoleOnRecording(const Call& call, const v1::Recording& recording) const;
+  absl::StatusOr<std::unique_ptr<StagedFiles>> FindFiles(const WorldHost& host,
+                                                         WorldRecording::Options* options) const;
+  absl::StatusOr<physics::SceneResult> LoadRecordedSource(const v1::CreateWorldRequest& source,
+                                                          const RecordedFiles& files) const;
   absl::StatusOr<v1::Recording> FindRecording(const Call& call, const std::string& id) const;
   // The folder of a durable world. FAILED_PRECONDITION for another one.
   absl::StatusOr<WorldFolder> FindFolder(const WorldHost& host) const;
@@ -211,6 +234,7 @@ class Handlers {
   WorkQueue describing_;
   WorkQueue storing_;  // reads and writes files
   Descriptions descriptions_;
+  StateDownloads downloads_;
   WorkQueue replaying_;
   std::unique_ptr<Recordings> recordings_;  // null without a store
 };

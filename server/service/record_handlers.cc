@@ -1,13 +1,17 @@
 #include <algorithm>
+#include <filesystem>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 
 #include "server/host/text.h"
 #include "server/record/file/replay.h"
+#include "server/record/file/unpacked_files.h"
 #include "server/service/errors.h"
 #include "server/service/handlers.h"
 #include "server/service/methods.h"
+#include "server/uploads/given_scene.h"
 
 namespace pliant::server {
 namespace {
@@ -85,7 +89,9 @@ void Handlers::StartRecording(const Call& call, const v1::StartRecordingRequest&
   if (const auto& source = (*host)->settings()->source; source != nullptr)
     *options.start.mutable_source() = *source;
 
-  const auto start = [this, host = *host, options = std::move(options), reply] {
+  const auto start = [this, host = *host, options = std::move(options), reply]() mutable {
+    const absl::StatusOr<std::unique_ptr<StagedFiles>> staged = FindFiles(*host, &options);
+    if (!staged.ok()) return reply(staged.status());
     const auto recording = recordings_->Start(options);
     if (!recording.ok()) return reply(recording.status());
     const auto done = [recording = *recording,
@@ -97,6 +103,44 @@ void Handlers::StartRecording(const Call& call, const v1::StartRecordingRequest&
     host->AddObserver(*recording, done);
   };
   storing_.Post(start, reply);
+}
+
+// Files of the scene, which the recording keeps. Those that were dropped since the world was
+// created are missing in it. A durable world has its own; others are staged meanwhile.
+absl::StatusOr<std::unique_ptr<StagedFiles>> Handlers::FindFiles(
+    const WorldHost& host, WorldRecording::Options* options) const {
+  std::unique_ptr<StagedFiles> staged;
+  const auto& source = host.settings()->source;
+  if (source == nullptr || source->files().empty() || options_.objects == nullptr) return staged;
+  std::map<std::string, std::string> known;
+  std::filesystem::path folder;
+  if (host.is_durable()) {
+    known.insert(source->files().begin(), source->files().end());
+    folder = std::filesystem::path(host.journal()->folder()) / kFilesOfWorld;
+  } else {
+    for (const auto& [name, sha256] : source->files()) {
+      if (options_.objects->Has(sha256)) known[name] = sha256;
+    }
+    auto found = options_.objects->Stage(known);
+    if (!found.ok()) return found.status();
+    staged = *std::move(found);
+    folder = staged->folder();
+  }
+  std::uintmax_t size = 0;
+  for (const auto& [name, sha256] : known) {
+    const std::filesystem::path path = folder / std::filesystem::path(name).lexically_normal();
+    std::error_code error;
+    const std::uintmax_t bytes = std::filesystem::file_size(path, error);
+    if (error) continue;
+    size += bytes;
+    options->files[name] = path.string();
+  }
+  if (size + kMinRecordingBytes > static_cast<std::uintmax_t>(options->max_bytes)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("max_bytes: ", options->max_bytes, " is too small; expected at least ",
+                     size + kMinRecordingBytes, ", because the files of the scene have ", size));
+  }
+  return staged;
 }
 
 void Handlers::StopRecording(const Call& call, const v1::StopRecordingRequest& request,
@@ -166,6 +210,22 @@ void Handlers::DeleteRecording(const Call& call, const v1::DeleteRecordingReques
   storing_.Post(remove, reply);
 }
 
+// The files of the scene are those in the recording; what it lacks may be among the uploads.
+absl::StatusOr<physics::SceneResult> Handlers::LoadRecordedSource(
+    const v1::CreateWorldRequest& source, const RecordedFiles& files) const {
+  if (source.files().empty()) return LoadSource(source);
+  if (options_.objects == nullptr) return NoUploads();
+  std::map<std::string, std::string> missing;
+  for (const auto& [name, sha256] : source.files()) {
+    if (!files.contains(name)) missing[name] = sha256;
+  }
+  const auto staged = options_.objects->Stage(missing);
+  if (!staged.ok()) return staged.status();
+  const std::string folder = (*staged)->folder().string();
+  if (absl::Status status = UnpackFiles(files, folder); !status.ok()) return status;
+  return LoadSceneWithFiles(source, folder);
+}
+
 void Handlers::Replay(const Call& call, const v1::ReplayRequest& request,
                       Reply<v1::ReplayResponse> reply) {
   if (recordings_ == nullptr) return reply(NoRecordings());
@@ -175,13 +235,13 @@ void Handlers::Replay(const Call& call, const v1::ReplayRequest& request,
     const absl::StatusOr<v1::Recording> found = FindRecording(call, id);
     if (!found.ok()) return reply(found.status());
     ReplayOptions options;
-    options.load = [this](const v1::RecordingStart& start)
+    options.load = [this](const v1::RecordingStart& start, const RecordedFiles& files)
         -> absl::StatusOr<std::shared_ptr<const physics::Model>> {
       if (!start.has_source()) {
         return absl::FailedPreconditionError(
             "the world came from a scene file; replay it with `pliantd replay FILE --scene SCENE`");
       }
-      absl::StatusOr<physics::SceneResult> scene = LoadSource(start.source());
+      absl::StatusOr<physics::SceneResult> scene = LoadRecordedSource(start.source(), files);
       if (!scene.ok()) return scene.status();
       if (!scene->ok()) return SceneError(scene->messages);
       return scene->model;

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "physics/scene/scene.h"
 #include "physics/world/probes.h"
 #include "server/host/text.h"
 #include "server/service/errors.h"
@@ -18,6 +19,7 @@ namespace pliant::server {
 namespace {
 
 constexpr int kMaxWorldsAtOnce = 256;
+constexpr int kMaxDefinitions = 256;  // of probes
 
 // Probes of the scene by their names; all if there are none.
 template <typename Names>
@@ -63,6 +65,14 @@ void WriteProbes(const physics::Snapshot& snapshot,
 
 void Handlers::StepWorld(const Call& call, const v1::StepWorldRequest& request,
                          Reply<v1::StepWorldResponse> reply) {
+  if (options_.awake != nullptr) {
+    options_.awake->OnRequest();
+    reply = [awake = options_.awake,
+             reply = std::move(reply)](absl::StatusOr<v1::StepWorldResponse> response) {
+      awake->OnReply();
+      reply(std::move(response));
+    };
+  }
   auto host = FindWorld(call, request.name());
   if (!host.ok()) return reply(host.status());
   const auto probes = FindProbes((*host)->model(), request.probes(), false);
@@ -138,9 +148,19 @@ void Handlers::ProbeWorld(const Call& call, const v1::ProbeWorldRequest& request
                           Reply<v1::ProbeWorldResponse> reply) {
   auto host = FindWorld(call, request.name());
   if (!host.ok()) return reply(host.status());
-  auto probes = FindProbes((*host)->model(), request.probes(), request.probes().empty());
+  const int count = request.definitions_size();
+  if (count > kMaxDefinitions) {
+    return reply(absl::InvalidArgumentError(absl::StrCat(
+        "definitions: ", count, " are not allowed; expected at most ", kMaxDefinitions)));
+  }
+  auto probes =
+      FindProbes((*host)->model(), request.probes(), request.probes().empty() && count == 0);
   if (!probes.ok()) return reply(probes.status());
-  const auto sample = [host = *host, probes = *std::move(probes), reply] {
+  const auto sample = [host = *host, probes = *std::move(probes), request, reply]() mutable {
+    const physics::ProbesResult given =
+        physics::CompileProbes(request.definitions(), "request", "definitions", host->model());
+    if (!given.ok()) return reply(SceneError(given.messages, "the probes are invalid"));
+    for (const physics::Probe& probe : given.probes) probes.push_back(&probe);
     const std::shared_ptr<const Published> published = host->latest();
     v1::ProbeWorldResponse response;
     response.set_step(published->snapshot->state.step);

@@ -55,14 +55,12 @@ absl::StatusOr<std::pair<std::size_t, std::uint64_t>> ReadSizes(std::string_view
 
 }  // namespace
 
-std::string EncodeCheckpoint(const physics::Snapshot& snapshot, bool automatic) {
+std::string EncodeCheckpoint(const physics::Snapshot& snapshot, v1::CheckpointHead head) {
   const std::string state = physics::SerializeState(snapshot.state, snapshot.model->hash);
-  v1::CheckpointHead head;
   head.set_step(snapshot.state.step);
   head.set_time(snapshot.state.time);
   head.set_state_hash(physics::HashState(snapshot.state));
   head.set_model_hash(snapshot.model->hash);
-  head.set_automatic(automatic);
   const std::string head_bytes = head.SerializeAsString();
 
   std::string bytes(kCheckpointMagic);

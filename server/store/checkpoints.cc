@@ -51,25 +51,32 @@ absl::Status NotThere(const std::string& id) {
   return absl::NotFoundError(absl::StrCat("there is no checkpoint \"", Shorten(id, 80), "\""));
 }
 
-v1::Checkpoint Describe(const WorldFolder& folder, const std::string& world,
-                        const std::string& id) {
-  const std::string path = PathOf(folder, id);
+// A checkpoint with its place among those of its world.
+struct Listed {
+  std::int64_t sequence = 0;
   v1::Checkpoint checkpoint;
+};
+
+Listed Describe(const WorldFolder& folder, const std::string& world, const std::string& id) {
+  Listed listed;
+  v1::Checkpoint& checkpoint = listed.checkpoint;
   checkpoint.set_name(absl::StrCat(world, "/checkpoints/", id));
   checkpoint.set_automatic(id.starts_with(kAutomatic));
+  const std::string path = PathOf(folder, id);
   struct stat info;
   if (stat(path.c_str(), &info) == 0) {
     checkpoint.mutable_create_time()->set_seconds(info.st_mtim.tv_sec);
     checkpoint.mutable_create_time()->set_nanos(static_cast<std::int32_t>(info.st_mtim.tv_nsec));
   }
   const auto head = ReadCheckpointHead(path);
-  if (!head.ok()) return checkpoint;
+  if (!head.ok()) return listed;
+  listed.sequence = head->first.sequence();
   checkpoint.set_step(head->first.step());
   checkpoint.set_time(head->first.time());
   checkpoint.set_state_hash(head->first.state_hash());
   checkpoint.set_model_hash(head->first.model_hash());
   checkpoint.set_size(head->second);
-  return checkpoint;
+  return listed;
 }
 
 }  // namespace
@@ -88,20 +95,23 @@ absl::StatusOr<v1::Checkpoint> SaveCheckpoint(const WorldFolder& folder, const s
         absl::StrCat(world, " has ", kMaxNamedCheckpoints,
                      " checkpoints with a name, which is the limit; delete one first"));
   }
-  const absl::Status status = WriteDurably(path, EncodeCheckpoint(snapshot, false));
+  const absl::Status status =
+      WriteDurably(path, EncodeCheckpoint(snapshot, folder.NextHead(false)));
   if (!status.ok()) return status;
-  return Describe(folder, world, id);
+  return Describe(folder, world, id).checkpoint;
 }
 
 std::vector<v1::Checkpoint> ListCheckpoints(const WorldFolder& folder, const std::string& world) {
-  std::vector<v1::Checkpoint> checkpoints;
+  std::vector<Listed> found;
   for (const std::int64_t number : folder.ListAutomatic())
-    checkpoints.push_back(Describe(folder, world, absl::StrCat(kAutomatic, number)));
-  for (const std::string& id : folder.ListNamed())
-    checkpoints.push_back(Describe(folder, world, id));
-  std::ranges::stable_sort(checkpoints, {}, [](const v1::Checkpoint& checkpoint) {
-    return std::pair(checkpoint.create_time().seconds(), checkpoint.create_time().nanos());
+    found.push_back(Describe(folder, world, absl::StrCat(kAutomatic, number)));
+  for (const std::string& id : folder.ListNamed()) found.push_back(Describe(folder, world, id));
+  // two that were taken at the same time have the same sequence
+  std::ranges::stable_sort(found, {}, [](const Listed& listed) {
+    return std::pair(listed.sequence, listed.checkpoint.step());
   });
+  std::vector<v1::Checkpoint> checkpoints;
+  for (Listed& listed : found) checkpoints.push_back(std::move(listed.checkpoint));
   return checkpoints;
 }
 

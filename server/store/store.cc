@@ -125,7 +125,8 @@ absl::StatusOr<std::shared_ptr<WorldJournal>> Store::Continue(
 
 absl::StatusOr<std::shared_ptr<WorldJournal>> Store::Open(
     WorldFolder folder, std::int64_t number, std::shared_ptr<const physics::Snapshot> start) {
-  auto journal = WorldJournal::Open(MakeWorkers(), std::move(folder), number, std::move(start));
+  auto journal = WorldJournal::Open(MakeWorkers(), std::move(folder), number, std::move(start),
+                                    options_.kept_checkpoints);
   if (!journal.ok()) return journal;
   std::lock_guard lock(mutex_);
   std::erase_if(journals_, [](const auto& weak) { return weak.expired(); });

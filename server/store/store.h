@@ -26,6 +26,7 @@ class Store {
     std::string folder;
     Timeline* timeline = &RealTimeline();
     SteadyTime::duration checkpoint_interval = std::chrono::seconds(60);
+    int kept_checkpoints = WorldJournal::kKeptCheckpoints;  // automatic ones of each world
   };
 
   // UNAVAILABLE as DataFolder::Open. Removes what a crash has left half made or half deleted: of

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "server/files/files.h"
+#include "server/store/checkpoint_file.h"
 
 namespace pliant::server {
 namespace {
@@ -62,6 +63,20 @@ std::vector<std::int64_t> WorldFolder::ListLogs() const {
 
 std::vector<std::string> WorldFolder::ListNamed() const {
   return ListNames(path_ + "/named", "", kSuffix);
+}
+
+v1::CheckpointHead WorldFolder::NextHead(bool is_automatic) const {
+  std::int64_t last = 0;
+  const auto count = [&last](const std::string& path) {
+    const auto head = ReadCheckpointHead(path);
+    if (head.ok()) last = std::max(last, head->first.sequence());
+  };
+  for (const std::int64_t number : ListAutomatic()) count(automatic(number));
+  for (const std::string& id : ListNamed()) count(named(id));
+  v1::CheckpointHead next;
+  next.set_automatic(is_automatic);
+  next.set_sequence(last + 1);
+  return next;
 }
 
 absl::StatusOr<v1::WorldRecord> WorldFolder::ReadRecord() const {

@@ -33,6 +33,10 @@ class WorldFolder {
   std::vector<std::int64_t> ListLogs() const;
   std::vector<std::string> ListNamed() const;
 
+  // The head of the checkpoint that is taken next. Its sequence is after that of each checkpoint
+  // that can be read.
+  v1::CheckpointHead NextHead(bool is_automatic) const;
+
   absl::StatusOr<v1::WorldRecord> ReadRecord() const;
 
   // Keeps the newest `count` automatic checkpoints and the logs since the oldest of these.

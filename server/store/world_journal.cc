@@ -23,25 +23,26 @@ constexpr std::chrono::seconds kMarkInterval{1};
 }  // namespace
 
 WorldJournal::WorldJournal(Workers workers, WorldFolder folder, std::int64_t number,
-                           std::shared_ptr<const physics::Snapshot> start)
+                           std::shared_ptr<const physics::Snapshot> start, int kept_checkpoints)
     : workers_(std::move(workers)),
       folder_(std::move(folder)),
+      kept_checkpoints_(kept_checkpoints),
       last_number_(number),
       now_(std::move(start)),
       last_mark_(workers_.timeline->Now()) {}
 
 absl::StatusOr<std::shared_ptr<WorldJournal>> WorldJournal::Open(
     Workers workers, WorldFolder folder, std::int64_t number,
-    std::shared_ptr<const physics::Snapshot> start) {
+    std::shared_ptr<const physics::Snapshot> start, int kept_checkpoints) {
   std::shared_ptr<WorldJournal> journal(
-      new WorldJournal(std::move(workers), std::move(folder), number, start));
+      new WorldJournal(std::move(workers), std::move(folder), number, start, kept_checkpoints));
   if (absl::Status status = journal->Begin(number, *start); !status.ok()) return status;
-  journal->folder_.Prune(kKeptCheckpoints);
+  journal->folder_.Prune(kept_checkpoints);
   return journal;
 }
 
 absl::Status WorldJournal::Begin(std::int64_t number, const physics::Snapshot& start) {
-  const std::string checkpoint = EncodeCheckpoint(start, true);
+  const std::string checkpoint = EncodeCheckpoint(start, folder_.NextHead(true));
   if (absl::Status status = WriteDurably(folder_.automatic(number), checkpoint); !status.ok())
     return status;
   return StartLog(number);
@@ -243,9 +244,9 @@ void WorldJournal::Checkpoint(std::int64_t min_log_bytes) {
     pending_.push_back(change);
   }
   workers_.wake_writer();
-  const absl::Status status =
-      WriteDurably(folder_.automatic(change.number), EncodeCheckpoint(*now, true));
-  if (status.ok()) return folder_.Prune(kKeptCheckpoints);
+  const std::string bytes = EncodeCheckpoint(*now, folder_.NextHead(true));
+  const absl::Status status = WriteDurably(folder_.automatic(change.number), bytes);
+  if (status.ok()) return folder_.Prune(kept_checkpoints_);
   // the log is still whole, so that nothing is lost
   spdlog::error("event=checkpoint_failed folder=\"{}\" reason=\"{}\"", folder_.path(),
                 status.ToString());

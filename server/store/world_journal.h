@@ -29,17 +29,18 @@ class WorldJournal : public Journal {
  public:
   static constexpr std::size_t kMaxPending = 100'000;     // changes that are not written yet
   static constexpr std::int64_t kMaxLogBytes = 64 << 20;  // of one log, before a checkpoint
-  static constexpr int kKeptCheckpoints = 2;
+  static constexpr int kKeptCheckpoints = 2;              // by default
 
   struct Workers {
     Timeline* timeline;
     std::function<void()> wake_writer, wake_syncer, wake_checkpoints;
   };
 
-  // Begins with a checkpoint of `start` and an empty log, both numbered `number`.
+  // Begins with a checkpoint of `start` and an empty log, both numbered `number`. Keeps the newest
+  // `kept_checkpoints` automatic checkpoints, at least one, and the logs since then.
   static absl::StatusOr<std::shared_ptr<WorldJournal>> Open(
       Workers workers, WorldFolder folder, std::int64_t number,
-      std::shared_ptr<const physics::Snapshot> start);
+      std::shared_ptr<const physics::Snapshot> start, int kept_checkpoints = kKeptCheckpoints);
 
   absl::Status OnStep(const physics::Inputs& inputs,
                       const std::shared_ptr<const physics::Snapshot>& after) override;
@@ -69,7 +70,7 @@ class WorldJournal : public Journal {
   };
 
   WorldJournal(Workers workers, WorldFolder folder, std::int64_t number,
-               std::shared_ptr<const physics::Snapshot> start);
+               std::shared_ptr<const physics::Snapshot> start, int kept_checkpoints);
 
   void Note(Change change, const std::shared_ptr<const physics::Snapshot>& now);
   absl::Status Begin(std::int64_t number, const physics::Snapshot& start);
@@ -79,6 +80,7 @@ class WorldJournal : public Journal {
 
   const Workers workers_;
   const WorldFolder folder_;
+  const int kept_checkpoints_;
 
   std::mutex mutex_;
   std::vector<Change> pending_;

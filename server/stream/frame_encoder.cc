@@ -42,15 +42,35 @@ std::string Concatenate(const std::vector<const std::string*>& sections) {
 
 EncodedState::EncodedState(std::shared_ptr<const Published> published,
                            std::shared_ptr<const FrameLayout> layout, StreamCounters* counters,
-                           Timeline* timeline, std::vector<std::uint64_t> moved)
+                           Timeline* timeline, LastChanges changes)
     : published_(std::move(published)),
       layout_(std::move(layout)),
       counters_(counters),
       timeline_(timeline),
-      moved_(std::move(moved)) {}
+      changes_(std::move(changes)) {}
 
-bool EncodedState::HasMovedSince(int body, std::uint64_t version) const {
-  return version == 0 || moved_.empty() || moved_[body] > version;
+bool EncodedState::HasField(int body, v1::FieldMeasure measure) const {
+  const physics::Model& model = *published_->snapshot->model;
+  return server::HasField(model, model.bodies[body], measure);
+}
+
+std::uint64_t EncodedState::LastMotion(int body) const {
+  return changes_.moved.empty() ? 0 : changes_.moved[body];
+}
+
+// Fields of contact change without motion of their body.
+std::uint64_t EncodedState::LastFieldChange(int body, const FrameChoice& choice) const {
+  const std::uint64_t moved = LastMotion(body);
+  const auto is_of_its_contacts = [&](v1::FieldMeasure measure) {
+    return IsOfContact(measure) && HasField(body, measure);
+  };
+  if (changes_.touched.empty() || !std::ranges::any_of(choice.fields, is_of_its_contacts))
+    return moved;
+  return std::max(moved, changes_.touched[body]);
+}
+
+bool EncodedState::IsNewer(std::uint64_t change, std::uint64_t since) const {
+  return since == 0 || changes_.moved.empty() || change > since;
 }
 
 // Makes parts that give the same frame equal, so that they share its bytes.
@@ -60,12 +80,13 @@ void EncodedState::Normalize(const FrameChoice& choice, FrameParts* parts) const
   parts->contacts = parts->contacts && choice.contacts;
   parts->joints = parts->joints && !model.robots.empty();
   parts->probes = parts->probes && !choice.probes.empty();
-  // versions between which no chosen body moved
+  // versions between which no chosen body changed
   std::uint64_t positions = 0, fields = 0;
-  for (int body = 0; body < static_cast<int>(moved_.size()); ++body) {
+  for (int body = 0; body < static_cast<int>(changes_.moved.size()); ++body) {
     if (!choice.Has(body)) continue;
-    if (moved_[body] <= parts->positions_since) positions = std::max(positions, moved_[body]);
-    if (moved_[body] <= parts->fields_since) fields = std::max(fields, moved_[body]);
+    const std::uint64_t motion = LastMotion(body), change = LastFieldChange(body, choice);
+    if (motion <= parts->positions_since) positions = std::max(positions, motion);
+    if (change <= parts->fields_since) fields = std::max(fields, change);
   }
   parts->positions_since = positions;
   parts->fields_since = parts->fields ? fields : 0;
@@ -99,25 +120,20 @@ std::shared_ptr<const std::string> EncodedState::Encode(const FrameChoice& choic
 
 void EncodedState::AppendBody(int body, const FrameChoice& choice, const FrameParts& parts,
                               Sections* sections) {
-  const bool moved = HasMovedSince(body, parts.positions_since);
+  const std::uint64_t motion = LastMotion(body);
+  const bool moved = IsNewer(motion, parts.positions_since);
   if (!layout_->is_deformable[body]) {
     if (moved) sections->push_back(&Rigid(body));
     return;
   }
-  // fields of contact change without motion of their body
-  const physics::Model& model = *published_->snapshot->model;
-  const auto has = [&](v1::FieldMeasure measure) {
-    return HasField(model, model.bodies[body], measure);
-  };
-  const bool touched =
-      parts.fields && std::ranges::any_of(choice.fields, [&](v1::FieldMeasure measure) {
-        return IsOfContact(measure) && has(measure);
-      });
-  if (moved || touched)
+  // viewers show a field that changed without motion together with the positions
+  const std::uint64_t change = LastFieldChange(body, choice);
+  const bool has_fields = parts.fields && IsNewer(change, parts.fields_since);
+  if (moved || (has_fields && change != motion))
     sections->push_back(&Section({Key::Kind::kPositions, body, {}, choice.precision, choice.tier}));
-  if (!parts.fields || !(touched || HasMovedSince(body, parts.fields_since))) return;
+  if (!has_fields) return;
   for (const v1::FieldMeasure measure : choice.fields) {
-    if (has(measure))
+    if (HasField(body, measure))
       sections->push_back(
           &Section({Key::Kind::kField, body, measure, choice.precision, choice.tier}));
   }

@@ -14,6 +14,7 @@
 #include "server/host/published.h"
 #include "server/host/timeline.h"
 #include "server/stream/frame_layout.h"
+#include "server/stream/motion_log.h"
 #include "server/stream/stream_counters.h"
 
 namespace pliant::server {
@@ -27,7 +28,7 @@ class EncodedState {
   // `counters` may be null, and then so may `timeline`.
   EncodedState(std::shared_ptr<const Published> published,
                std::shared_ptr<const FrameLayout> layout, StreamCounters* counters,
-               Timeline* timeline, std::vector<std::uint64_t> moved = {});
+               Timeline* timeline, LastChanges changes = {});
 
   const Published& published() const { return *published_; }
 
@@ -54,14 +55,19 @@ class EncodedState {
   const std::string& Forces(const FrameChoice& choice);
   const std::vector<double>& Field(int body, v1::FieldMeasure measure);
   const std::vector<std::uint32_t>& Subset(int body, v1::Tier tier) const;
-  bool HasMovedSince(int body, std::uint64_t version) const;
+  // Versions in which a body last moved, and in which its chosen fields last changed.
+  bool HasField(int body, v1::FieldMeasure measure) const;
+  std::uint64_t LastMotion(int body) const;
+  std::uint64_t LastFieldChange(int body, const FrameChoice& choice) const;
+  // True of all changes since 0, and where changes are unknown.
+  bool IsNewer(std::uint64_t change, std::uint64_t since) const;
   void Write(const Key& key, v1::Frame* frame);
 
   const std::shared_ptr<const Published> published_;
   const std::shared_ptr<const FrameLayout> layout_;
   StreamCounters* const counters_;
   Timeline* const timeline_;
-  const std::vector<std::uint64_t> moved_;  // versions by body; empty: all are sent
+  const LastChanges changes_;
   std::map<Key, std::string> sections_;
   v1::Frame scratch_;  // that sections are written in, one after the other
   std::map<std::pair<int, v1::FieldMeasure>, std::vector<double>> fields_;

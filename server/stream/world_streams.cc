@@ -122,7 +122,7 @@ SteadyTime WorldStreams::Run(SteadyTime now) {
   if (state_ == nullptr || state_->published().version != latest->version) {
     motions_.Add(latest);
     state_ = std::make_unique<EncodedState>(std::move(latest), layout_, parts_.counters,
-                                            parts_.timeline, motions_.moved());
+                                            parts_.timeline, motions_.changes());
   }
   SteadyTime next = kNever;
   StreamPass pass{this, parts_.timeline, now, origin_, state_.get()};

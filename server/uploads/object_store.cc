@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "server/files/files.h"
 #include "server/host/text.h"
 
 namespace pliant::server {
@@ -21,7 +22,6 @@ namespace fs = std::filesystem;
 constexpr char kUploading[] = "uploading";
 constexpr char kStaged[] = "staged";
 constexpr std::size_t kMaxFiles = 1000;
-constexpr std::size_t kMaxPath = 255;
 
 absl::Status DiskError(const fs::path& path, int error) {
   return absl::UnavailableError(absl::StrCat("cannot write ", path.string(), ": ",
@@ -39,20 +39,8 @@ absl::Status WriteAll(int file, std::string_view data, const fs::path& path) {
   return absl::OkStatus();
 }
 
-// Makes renames in a folder durable.
-void SyncFolder(const fs::path& folder) {
-  const int handle = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (handle < 0) return;
-  fsync(handle);
-  close(handle);
-}
-
 absl::Status CheckPath(const std::string& path) {
-  const fs::path normal = fs::path(path).lexically_normal();
-  const bool inside = !path.empty() && path.size() <= kMaxPath && !normal.is_absolute() &&
-                      normal.has_filename() && *normal.begin() != ".." && normal != "." &&
-                      path.find('\0') == std::string::npos;
-  if (inside) return absl::OkStatus();
+  if (IsPathBelow(path)) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("files: \"", Shorten(path, 80),
                    "\" is not allowed; expected a path below the scene's folder"));
@@ -65,7 +53,8 @@ StagedFiles::~StagedFiles() {
   fs::remove_all(folder_, error);
 }
 
-ObjectStore::ObjectStore(Options options) : options_(std::move(options)) {}
+ObjectStore::ObjectStore(Options options)
+    : options_(std::move(options)), max_bytes_(options_.max_bytes) {}
 
 ObjectStore::~ObjectStore() {
   for (const auto& [key, upload] : uploads_) close(upload.file);
@@ -77,6 +66,8 @@ absl::StatusOr<std::unique_ptr<ObjectStore>> ObjectStore::Open(Options options) 
   std::error_code error;
   for (const char* left : {kUploading, kStaged}) fs::remove_all(folder / left, error);
   fs::create_directories(folder / kUploading, error);
+  if (!error && access(folder.c_str(), R_OK | W_OK | X_OK) != 0)
+    error = std::error_code(errno, std::generic_category());
   if (error) {
     return absl::UnavailableError(
         absl::StrCat("cannot use the folder ", folder.string(), ": ", error.message(),
@@ -100,6 +91,12 @@ absl::StatusOr<std::unique_ptr<ObjectStore>> ObjectStore::Open(Options options) 
     store->objects_[found[i].second.first] = {found[i].second.second, last_use};
   }
   return store;
+}
+
+void ObjectStore::SetMaxBytes(std::int64_t max_bytes) {
+  std::lock_guard lock(mutex_);
+  max_bytes_ = max_bytes;
+  DropObjectsUntilHeld(max_bytes);
 }
 
 bool ObjectStore::Has(const std::string& sha256) const {
@@ -184,16 +181,21 @@ absl::StatusOr<ObjectStore::Upload*> ObjectStore::FindUpload(const UploadKey& ke
 }
 
 absl::Status ObjectStore::MakeRoom(std::int64_t size) {
-  std::int64_t held = CountBytes();
   std::int64_t uploading = 0;
   for (const auto& [key, upload] : uploads_) uploading += upload.size;
-  if (size > options_.max_bytes - uploading) {
+  if (size > max_bytes_ - uploading) {
     return absl::ResourceExhaustedError(
         absl::StrCat("the object has ", size, " bytes, and the server has ",
-                     options_.max_bytes - uploading, " of its ", options_.max_bytes,
+                     std::max<std::int64_t>(0, max_bytes_ - uploading), " of its ", max_bytes_,
                      " for uploads left; make it smaller, or wait until other uploads end"));
   }
-  while (held + size > options_.max_bytes) {
+  DropObjectsUntilHeld(max_bytes_ - size);
+  return absl::OkStatus();
+}
+
+// Drops objects, the one used longest ago first, until all that is held has `max_held` bytes.
+void ObjectStore::DropObjectsUntilHeld(std::int64_t max_held) {
+  for (std::int64_t held = CountBytes(); held > max_held && !objects_.empty();) {
     const auto oldest = std::ranges::min_element(
         objects_, {}, [](const auto& entry) { return entry.second.last_use; });
     std::error_code error;
@@ -201,7 +203,6 @@ absl::Status ObjectStore::MakeRoom(std::int64_t size) {
     held -= oldest->second.size;
     objects_.erase(oldest);
   }
-  return absl::OkStatus();
 }
 
 absl::StatusOr<ObjectStore::Progress> ObjectStore::Complete(const UploadKey& key, Upload* upload) {
@@ -218,7 +219,7 @@ absl::StatusOr<ObjectStore::Progress> ObjectStore::Complete(const UploadKey& key
     Drop(key);
     return DiskError(path, error);
   }
-  SyncFolder(options_.folder);
+  SyncFolder(options_.folder).IgnoreError();  // the object is there, at least until a loss of power
   const std::int64_t size = upload->size;
   close(upload->file);
   uploads_.erase(key);

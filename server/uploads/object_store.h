@@ -54,6 +54,10 @@ class ObjectStore {
   static absl::StatusOr<std::unique_ptr<ObjectStore>> Open(Options options);
   ~ObjectStore();
 
+  // Changes Options::max_bytes. Objects that do not fit any more are dropped; uploads under way may
+  // end.
+  void SetMaxBytes(std::int64_t max_bytes);
+
   bool Has(const std::string& sha256) const;
 
   // Adds a chunk to an object that `user` uploads. What another user uploads of the same object
@@ -95,6 +99,7 @@ class ObjectStore {
   std::filesystem::path PathOf(const std::string& sha256) const;
   absl::StatusOr<Upload*> FindUpload(const UploadKey& key, std::int64_t size);
   absl::Status MakeRoom(std::int64_t size);
+  void DropObjectsUntilHeld(std::int64_t max_held);
   absl::StatusOr<Progress> Complete(const UploadKey& key, Upload* upload);
   void Drop(const UploadKey& key);
   void DropPausedUploads();
@@ -102,6 +107,7 @@ class ObjectStore {
 
   const Options options_;
   mutable std::mutex mutex_;
+  std::int64_t max_bytes_;
   std::map<std::string, Object> objects_;  // by hash
   std::map<UploadKey, Upload> uploads_;
   std::uint64_t next_upload_ = 0, next_stage_ = 0;

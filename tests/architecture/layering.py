@@ -46,7 +46,7 @@ ROOMS = {
     "server/control": [*PHYSICS, "proto", "server/host"],
     "server/stream": [*PHYSICS, "proto", "server/host"],
     "server/auth": [],
-    "server/uploads": [*PHYSICS, "proto", "server/host", "server/stream"],
+    "server/uploads": [*PHYSICS, "proto", "server/files", "server/host", "server/stream"],
     "server/service": [*PHYSICS, "proto", "server/auth", "server/host", "server/control", "server/stream",
                        "server/store", "server/record", "server/uploads"],
     "server/rpc": [*PHYSICS, "proto", "server/auth", "server/host", "server/control", "server/stream",

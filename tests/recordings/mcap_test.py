@@ -31,6 +31,27 @@ bodies:
       material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}
 """
 STEPS = 30
+MESH_SCENE = """
+bodies:
+  - name: tet
+    deformable:
+      mesh: {file: tet.vtk}
+      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}
+"""
+MESH = """# vtk DataFile Version 3.0
+one tetrahedron
+ASCII
+DATASET UNSTRUCTURED_GRID
+POINTS 4 double
+0 0 0
+0.1 0 0
+0 0.1 0
+0 0 0.1
+CELLS 1 5
+4 0 1 2 3
+CELL_TYPES 1
+10
+"""
 
 
 class Recording(unittest.TestCase):
@@ -51,7 +72,12 @@ class Recording(unittest.TestCase):
         cls.pliant("world", "reset", "w")
         cls.pliant("world", "step", "w", "10")
         cls.final_hash = json.loads(cls.pliant("--json", "world", "get", "w"))["state_hash"]
-        for name in ("r", "coarse"):
+        (folder / "tet.vtk").write_text(MESH)
+        (folder / "mesh.yaml").write_text(MESH_SCENE)
+        cls.pliant("world", "create", str(folder / "mesh.yaml"), "--id", "m")
+        cls.pliant("record", "start", "m", "--id", "mesh")
+        cls.pliant("world", "step", "m", "10")
+        for name in ("r", "coarse", "mesh"):
             cls.pliant("record", "stop", name)
             cls.pliant("record", "fetch", name, str(folder / f"{name}.mcap"))
         cls.bytes = (folder / "r.mcap").read_bytes()
@@ -96,6 +122,16 @@ class Recording(unittest.TestCase):
         # 25 a second: 6 in 0.2 s from the start, 3 in 0.1 s after the reset
         self.assertEqual(len(coarse), 9)
         self.assertLess(len(coarse[0].deformables[0].positions), len(full[0].deformables[0].positions) / 2)
+
+    def test_files_of_the_scene_are_attached(self):
+        file = pathlib.Path(self.folder.name) / "mesh.mcap"
+        with file.open("rb") as stream:
+            reader = make_reader(stream, validate_crcs=True)
+            self.assertEqual([(one.name, one.data.decode()) for one in reader.iter_attachments()],
+                             [("tet.vtk", MESH)])
+            self.assertEqual(reader.get_summary().statistics.attachment_count, 1)
+        # the fetched file is enough to replay it
+        subprocess.run([PLIANTD, "replay", str(file)], check=True, capture_output=True, timeout=60)
 
     def test_chunks_are_compressed(self):
         summary = make_reader(io.BytesIO(self.bytes)).get_summary()

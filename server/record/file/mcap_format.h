@@ -17,6 +17,8 @@ enum class McapOpcode : std::uint8_t {
   kChunk = 0x06,
   kMessageIndex = 0x07,
   kChunkIndex = 0x08,
+  kAttachment = 0x09,
+  kAttachmentIndex = 0x0a,
   kStatistics = 0x0b,
   kMetadata = 0x0c,
   kSummaryOffset = 0x0e,

@@ -129,6 +129,23 @@ class ChunkReader {
   std::string decompressed_;
 };
 
+// None when it is damaged.
+std::optional<McapAttachment> ReadAttachment(std::string_view record) {
+  McapReaderFields fields(record);
+  fields.Number<std::uint64_t>();
+  fields.Number<std::uint64_t>();
+  McapAttachment attachment;
+  attachment.name = fields.Text();
+  fields.Text();
+  attachment.contents = fields.Bytes(fields.Number<std::uint64_t>());
+  const auto crc = fields.Number<std::uint32_t>();
+  if (!fields.ok()) return std::nullopt;
+  // a file of another writer may have no checksum
+  const bool is_whole =
+      crc == 0 || crc == CalcMcapCrc(record.substr(0, record.size() - sizeof crc));
+  return is_whole ? std::optional(attachment) : std::nullopt;
+}
+
 absl::Status NoMcap(const std::string& path) {
   return absl::InvalidArgumentError(absl::StrCat(path, ": not a recording (an MCAP file)"));
 }
@@ -136,13 +153,19 @@ absl::Status NoMcap(const std::string& path) {
 }  // namespace
 
 absl::StatusOr<McapEnd> ReadMcap(const std::string& path,
-                                 const std::function<absl::Status(const McapMessage&)>& take) {
+                                 const std::function<absl::Status(const McapMessage&)>& take,
+                                 const std::function<void(const McapAttachment&)>& attach) {
   RecordReader records(path);
   if (!records.is_open()) return absl::NotFoundError(absl::StrCat(path, ": cannot be read"));
   if (!records.ReadMagic()) return NoMcap(path);
   ChunkReader chunks(take);
   while (const std::optional<Record> record = records.Next()) {
     if (record->opcode == McapOpcode::kDataEnd) return McapEnd{records.EndsWithMagic(), ""};
+    if (record->opcode == McapOpcode::kAttachment && attach) {
+      const std::optional<McapAttachment> attachment = ReadAttachment(record->contents);
+      if (!attachment) return McapEnd{false, "an attachment is damaged"};
+      attach(*attachment);
+    }
     if (record->opcode != McapOpcode::kChunk) continue;
     absl::StatusOr<std::string> damage = chunks.Read(record->contents);
     if (!damage.ok()) return damage.status();

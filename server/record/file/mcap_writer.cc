@@ -59,6 +59,28 @@ absl::StatusOr<McapWriter> McapWriter::Create(const std::string& path,
   return writer;
 }
 
+absl::Status McapWriter::Attach(const std::string& name, std::string_view contents) {
+  constexpr std::string_view kMediaType = "application/octet-stream";
+  constexpr std::uint64_t kNoTime = 0;
+  const auto start = static_cast<std::uint64_t>(file_.size());
+  const std::uint64_t size = contents.size();
+  McapFields fields;
+  fields.Number(kNoTime).Number(kNoTime).Text(name).Text(kMediaType);
+  fields.Number(size).Bytes(contents);
+  fields.Number(CalcMcapCrc(fields.bytes()));
+  const std::string record = MakeMcapRecord(McapOpcode::kAttachment, fields);
+  attachment_indexes_.push_back(
+      MakeMcapRecord(McapOpcode::kAttachmentIndex, McapFields()
+                                                       .Number(start)
+                                                       .Number(std::uint64_t{record.size()})
+                                                       .Number(kNoTime)
+                                                       .Number(kNoTime)
+                                                       .Number(size)
+                                                       .Text(name)
+                                                       .Text(kMediaType)));
+  return file_.Append(record);
+}
+
 std::uint16_t McapWriter::AddChannel(const std::string& topic,
                                      const google::protobuf::Descriptor& message) {
   // a schema for each channel, both with the same number
@@ -175,7 +197,7 @@ absl::Status McapWriter::Finish() {
                               .Number(messages_)
                               .Number(count)
                               .Number(std::uint32_t{count})
-                              .Number(std::uint32_t{0})
+                              .Number(static_cast<std::uint32_t>(attachment_indexes_.size()))
                               .Number(std::uint32_t{1})
                               .Number(static_cast<std::uint32_t>(chunk_indexes_.size()))
                               .Number(times_.first)
@@ -185,6 +207,9 @@ absl::Status McapWriter::Finish() {
   begin = bytes.size();
   for (const std::string& index : chunk_indexes_) bytes += index;
   end_group(McapOpcode::kChunkIndex, begin);
+  begin = bytes.size();
+  for (const std::string& index : attachment_indexes_) bytes += index;
+  end_group(McapOpcode::kAttachmentIndex, begin);
   const std::uint64_t summary_offset = base + bytes.size();
   bytes += offsets;
 

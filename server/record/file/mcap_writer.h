@@ -26,6 +26,9 @@ class McapWriter {
   static absl::StatusOr<McapWriter> Create(const std::string& path,
                                            const std::map<std::string, std::string>& metadata);
 
+  // Adds a file that belongs to the recording, before the first message.
+  absl::Status Attach(const std::string& name, std::string_view contents);
+
   // Adds a channel of protobuf messages, before the first message, and returns its number.
   std::uint16_t AddChannel(const std::string& topic, const google::protobuf::Descriptor& message);
 
@@ -58,7 +61,7 @@ class McapWriter {
   std::string chunk_;  // records of the open chunk
   Times chunk_times_, times_;
   std::uint64_t messages_ = 0;
-  std::vector<std::string> chunk_indexes_;
+  std::vector<std::string> chunk_indexes_, attachment_indexes_;
 };
 
 }  // namespace pliant::server

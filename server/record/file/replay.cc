@@ -24,6 +24,10 @@ class Replayer {
     return absl::OkStatus();
   }
 
+  void Take(const McapAttachment& attachment) {
+    if (!world_) files_[std::string(attachment.name)] = attachment.contents;
+  }
+
   absl::Status End() {
     return world_ && options_.on_end ? options_.on_end(*world_) : absl::OkStatus();
   }
@@ -58,7 +62,8 @@ class Replayer {
   }
 
   absl::Status Start(const v1::RecordingStart& start) {
-    absl::StatusOr<std::shared_ptr<const physics::Model>> model = options_.load(start);
+    absl::StatusOr<std::shared_ptr<const physics::Model>> model = options_.load(start, files_);
+    files_.clear();
     if (!model.ok()) return model.status();
     if ((*model)->hash != start.model_hash()) {
       return absl::InvalidArgumentError(
@@ -97,6 +102,7 @@ class Replayer {
   }
 
   const ReplayOptions& options_;
+  RecordedFiles files_;
   std::optional<physics::World> world_;
   v1::ReplayResponse response_;
 };
@@ -106,8 +112,9 @@ class Replayer {
 absl::StatusOr<v1::ReplayResponse> ReplayRecording(const std::string& path,
                                                    const ReplayOptions& options) {
   Replayer replayer(options);
-  const absl::StatusOr<McapEnd> end =
-      ReadMcap(path, [&](const McapMessage& message) { return replayer.Take(message); });
+  const absl::StatusOr<McapEnd> end = ReadMcap(
+      path, [&](const McapMessage& message) { return replayer.Take(message); },
+      [&](const McapAttachment& attachment) { replayer.Take(attachment); });
   if (!end.ok()) return end.status();
   if (!end->damage.empty()) return absl::DataLossError(absl::StrCat(path, ": ", end->damage));
   if (!replayer.has_started()) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -11,9 +12,13 @@
 
 namespace pliant::server {
 
+// The files that a recording has of its scene, by their paths.
+using RecordedFiles = std::map<std::string, std::string>;
+
 struct ReplayOptions {
   // Builds the model of a recording.
-  std::function<absl::StatusOr<std::shared_ptr<const physics::Model>>(const v1::RecordingStart&)>
+  std::function<absl::StatusOr<std::shared_ptr<const physics::Model>>(const v1::RecordingStart&,
+                                                                      const RecordedFiles&)>
       load;
   // Called at the start and after each reset or restore, after each step, and at the end and before
   // each reset or restore; may be null. An error ends the replay.

@@ -45,8 +45,8 @@ class GridPattern {
   // A column couples its node with nodes on 13 lines, by 5 dx + dy from the node's own: (0, 0),
   // (0, 1), (0, 2), (1, −2) … (2, 2).
   static constexpr int kColumnLines = 13;
-  // The nodes on such a line. They are consecutive, and one of them has the z of the column, because
-  // a cell that reaches any other contains all in between.
+  // The nodes on such a line. They are consecutive, and one of them has the z of the column: a cell
+  // that reaches any other contains all in between.
   struct ColumnLine {
     int node;                 // at the z of the column; −1: the line has none
     int block;                // of this node

@@ -8,8 +8,12 @@
 #include <gtest/gtest.h>
 
 #include "physics/scene/scene.h"
+#include "physics/scene/text/scene_log.h"
+#include "physics/scene/text/yaml_scene.h"
+#include "physics/scene/text/yaml_tree.h"
 #include "physics/world/probes.h"
 #include "physics/world/world.h"
+#include "pliant/v1/scene.pb.h"
 
 namespace pliant::physics {
 namespace {
@@ -326,6 +330,104 @@ TEST_F(RobotScene, AMissingFileIsNamed) {
   EXPECT_FALSE(result.ok());
   ASSERT_FALSE(result.messages.empty());
   EXPECT_THAT(Format(result.messages[0]), HasSubstr("nothing.urdf"));
+}
+
+// A probe of each kind, and of each way to name what it samples.
+constexpr char kProbesOfEveryKind[] = R"(probes:
+  - {name: center, position: {body: ball}}
+  - {name: vertex, position: {body: ball, vertex: 3}}
+  - {name: point, velocity: {link: arm/hand, point: [0, 0, 0.1]}}
+  - {name: orientation, orientation: {body: cube}}
+  - {name: spin, angular_velocity: {body: ball}}
+  - {name: force, contact_force: {body: ball, with: cube}}
+  - {name: wrench, wrench: {body: cube}}
+  - {name: joint_reaction, reaction: {joint: arm/elbow}}
+  - {name: reaction, reaction: {constraint: hold}}
+  - {name: energy, energy: {kind: ELASTIC, body: ball}}
+  - {name: all_energy, energy: {}}
+  - {name: momentum, momentum: {body: arm/upper}}
+  - {name: volume, volume: {body: ball}}
+  - {name: strain, field: {body: ball, measure: GREEN_STRAIN, reduce: MEAN}}
+  - {name: pressure, field: {body: ball, measure: CONTACT_PRESSURE, reduce: MIN}}
+  - {name: q, joint: {robot: arm, joint: shoulder, quantity: VELOCITY}}
+  - {name: overlap, penetration: {bodies: [ball, cube]}}
+  - {name: points, contact_points: {}}
+)";
+constexpr char kBodiesToProbe[] = R"(bodies:
+  - {name: cube, rigid: {motion: FREE, mass: 1, shapes: [{box: {size: [0.1, 0.1, 0.1]}}],
+      pose: {position: [1, 0, 0]}}}
+  - {name: ball, deformable: {mesh: {box: {size: [0.1, 0.1, 0.1]}, edge_length: 0.05},
+      pose: {position: [1, 0, 0.095]},
+      material: {youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}}}
+constraints: [{name: hold, weld: {a: world, b: cube}}]
+)";
+class ProbesOfABuiltModel : public RobotScene {
+ protected:
+  std::shared_ptr<const Model> BuildWithProbes() {
+    return Build("", absl::StrCat(kBodiesToProbe, kProbesOfEveryKind));
+  }
+  static v1::Scene Read(const std::string& yaml) {
+    SceneLog log("probes");
+    YamlTree tree;
+    EXPECT_FALSE(tree.Parse(yaml).has_value());
+    v1::Scene scene;
+    YamlReader(&log).ReadMessage(*tree.root(), "", &scene);
+    EXPECT_FALSE(log.failed());
+    return scene;
+  }
+  static std::string MessagesOf(const Model& model, const std::string& yaml) {
+    std::string text;
+    for (const SceneMessage& message :
+         CompileProbes(Read(yaml).probes(), "request", "definitions", model).messages)
+      text += Format(message) + "\n";
+    return text;
+  }
+};
+
+TEST_F(ProbesOfABuiltModel, AreThoseThatTheSceneDeclares) {
+  const auto model = BuildWithProbes();
+  ASSERT_NE(model, nullptr);
+  const ProbesResult given =
+      CompileProbes(Read(kProbesOfEveryKind).probes(), "request", "definitions", *model);
+  ASSERT_TRUE(given.ok()) << Format(given.messages[0]);
+  ASSERT_EQ(given.probes.size(), model->probes.size());
+  World world(model);
+  for (int k = 0; k < 5; ++k) ASSERT_TRUE(world.Step().ok());
+  for (std::size_t i = 0; i < given.probes.size(); ++i) {
+    const auto sample = [&](const Probe& probe) {
+      return SampleProbe(*model, probe, world.state(), world.report(), model->time_step);
+    };
+    const ProbeValue expected = sample(model->probes[i]), value = sample(given.probes[i]);
+    EXPECT_EQ(given.probes[i].name, model->probes[i].name);
+    EXPECT_EQ(given.probes[i].node, model->probes[i].node) << given.probes[i].name;
+    EXPECT_EQ(value.numbers, expected.numbers) << given.probes[i].name;
+    EXPECT_EQ(value.rows, expected.rows) << given.probes[i].name;
+  }
+}
+
+TEST_F(ProbesOfABuiltModel, NeedNoNameAndNameThePlaceOfEachMistake) {
+  const auto model = BuildWithProbes();
+  ASSERT_NE(model, nullptr);
+  EXPECT_EQ(MessagesOf(*model, "probes: [{energy: {}}, {energy: {}}]"), "");
+  const std::pair<const char*, const char*> mistakes[] = {
+      {"{position: {body: bal}}",
+       "position.body: no body is called \"bal\"; did you mean \"ball\"?"},
+      {"{position: {body: ball, vertex: 500}}", "position.vertex: 500 is not a vertex of \"ball\""},
+      {"{position: {body: cube, vertex: 0}}", "position.vertex: \"cube\" is rigid"},
+      {"{position: {body: ball, point: [0, 0, 0]}}", "position.point: \"ball\" is deformable"},
+      {"{orientation: {body: ball}}", "orientation.body: \"ball\" is deformable"},
+      {"{field: {body: cube, measure: GREEN_STRAIN}}", "field.body: \"cube\" is rigid"},
+      {"{reaction: {joint: arm/wrist}}", "reaction.joint: no joint is called \"arm/wrist\""},
+      {"{joint: {robot: arm, joint: wrist}}", "joint.joint: no joint is called"},
+      {"{reaction: {constraint: glue}}", "reaction.constraint: no constraint is called"},
+      {"{penetration: {bodies: [ball]}}", "penetration.bodies: 1 name is given"},
+      {"{name: a}", "samples nothing"}};
+  for (const auto& [definition, message] : mistakes) {
+    const std::string text =
+        MessagesOf(*model, absl::StrCat("probes: [{energy: {}}, ", definition, "]"));
+    EXPECT_THAT(text, testing::StartsWith("request: definitions[1]")) << definition;
+    EXPECT_THAT(text, HasSubstr(message)) << definition;
+  }
 }
 
 }  // namespace

@@ -64,7 +64,9 @@ class RecordingsTest : public testing::Test {
   absl::StatusOr<v1::ReplayResponse> Replay(const std::string& path,
                                             const std::string& scene = kTestScene) {
     ReplayOptions options;
-    options.load = [&](const v1::RecordingStart&) { return LoadTestModel(scene); };
+    options.load = [&](const v1::RecordingStart&, const RecordedFiles&) {
+      return LoadTestModel(scene);
+    };
     return ReplayRecording(path, options);
   }
 

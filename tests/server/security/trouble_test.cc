@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <set>
 #include <signal.h>
 #include <string>
 #include <thread>
@@ -18,9 +19,11 @@
 #include "gtest/gtest.h"
 
 #include "grpc/health/v1/health.grpc.pb.h"
+#include "pliant/v1/objects.grpc.pb.h"
 #include "pliant/v1/stream.grpc.pb.h"
 #include "pliant/v1/world.grpc.pb.h"
 #include "server/auth/tokens.h"
+#include "server/service/methods.h"
 #include "tests/server/auth/certificate_maker.h"
 #include "tests/server/auth/temporary_file.h"
 #include "tests/server/host/test_scene.h"
@@ -213,20 +216,46 @@ TEST_F(Trouble, SighupReadsQuotasAgain) {
       << third.error_message();
 }
 
+TEST_F(Trouble, SighupReadsTheQuotaOfUploadsAgain) {
+  const std::string config = Write("pliant.toml", "max-uploads = \"1K\"\n");
+  const auto server = Run({"--config", config, "--data-dir", Path("data")});
+  const auto objects = v1::ObjectService::NewStub(Connect(server.get()));
+  const auto upload = [&objects](std::int64_t size) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kProgramPatience);
+    v1::UploadObjectRequest request;
+    request.set_sha256(std::string(64, 'a'));
+    request.set_size(size);
+    v1::UploadObjectResponse response;
+    return objects->UploadObject(&context, request, &response).error_code();
+  };
+  EXPECT_EQ(upload(2000), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  Write("pliant.toml", "max-uploads = \"4K\"\n");
+  server->Signal(SIGHUP);
+  const auto end = Clock::now() + kProgramPatience;
+  while (upload(2000) != grpc::StatusCode::OK && Clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(upload(2000), grpc::StatusCode::OK);
+  EXPECT_EQ(upload(5000), grpc::StatusCode::RESOURCE_EXHAUSTED);
+}
+
 TEST_F(Trouble, HealthOfEachServiceIsToldWithoutAToken) {
   const std::string tokens = Path("tokens.yaml");
   ASSERT_TRUE(AddToken(tokens, {"a", "viewer", "", ""}).ok());
   const auto server = Run({"--tokens", tokens});
   const auto health = grpc::health::v1::Health::NewStub(Connect(server.get()));
-  for (const char* service : {"", "pliant.v1.WorldService", "pliant.v1.StreamService",
-                              "pliant.v1.ControlService", "none"}) {
+  std::set<std::string> services = {"", "none"};
+  for (const Method& method : Methods())
+    services.insert(method.name.substr(0, method.name.find('/')));
+  EXPECT_EQ(services.size(), 7u);  // there are five services
+  for (const std::string& service : services) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kProgramPatience);
     grpc::health::v1::HealthCheckRequest request;
     request.set_service(service);
     grpc::health::v1::HealthCheckResponse response;
     const grpc::Status status = health->Check(&context, request, &response);
-    if (service == std::string("none")) {
+    if (service == "none") {
       EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
     } else {
       EXPECT_EQ(response.status(), grpc::health::v1::HealthCheckResponse::SERVING) << service;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "grpcpp/client_context.h"
@@ -36,11 +37,13 @@ std::string Hash(const v1::World& world) {
 // A server process on a data folder, and calls to it.
 class Durability : public testing::Test {
  protected:
-  void Start(int max_file_bytes = 0, const std::string& interval = "0.2") {
-    program_ = std::make_unique<Program>(
-        std::vector<std::string>{"serve", "--grpc-port", "0", "--http-port", "0", "--data-dir",
-                                 data_, "--checkpoint-interval", interval, "--threads", "1"},
-        temporary_.File("stderr"), max_file_bytes);
+  void Start(int max_file_bytes = 0, const std::string& interval = "0.2",
+             const std::vector<std::string>& flags = {}) {
+    std::vector<std::string> words = {"serve",  "--grpc-port", "0",   "--http-port",
+                                      "0",      "--data-dir",  data_, "--checkpoint-interval",
+                                      interval, "--threads",   "1"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    program_ = std::make_unique<Program>(words, temporary_.File("stderr"), max_file_bytes);
     const auto ports = ParseReady(program_->ReadLine());
     ASSERT_TRUE(ports.has_value()) << Errors();
     grpc::ChannelArguments arguments;
@@ -236,6 +239,68 @@ TEST_F(Durability, AnAppliedCommandSurvivesAKill) {
   EXPECT_GE(Get("kept").step(), applied);
 }
 
+// Commands stream in while the world is stepped; the server is killed between two steps, with
+// commands that no step has used.
+TEST_F(Durability, KilledWithCommandsInFlightTheStateIsTheOneLastAcknowledged) {
+  v1::World world;
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_NO_FATAL_FAILURE(Start());
+    if (round == 0) {
+      ASSERT_TRUE(Create("kept", true, &world).ok());
+    }
+    v1::AcquireLeaseRequest acquire;
+    acquire.set_world("worlds/kept");
+    acquire.set_target("paddle");
+    v1::Lease lease;
+    ASSERT_TRUE(
+        Call(*control_, &v1::ControlService::StubInterface::AcquireLease, acquire, &lease).ok());
+    grpc::ClientContext context;
+    const auto stream = control_->Command(&context);
+    std::atomic<bool> over{false};
+    std::atomic<std::int64_t> applied{0};
+    std::thread reader([&] {
+      v1::CommandResponse response;
+      while (stream->Read(&response)) {
+        EXPECT_EQ(response.refused(), "");
+        applied.store(std::max(applied.load(), response.applied_step()));
+      }
+    });
+    std::thread commander([&] {
+      v1::CommandRequest command;
+      command.set_world("worlds/kept");
+      command.set_lease_id(lease.lease_id());
+      for (const double v : {0.1, 0.0, 0.0}) command.mutable_twist()->add_linear(v);
+      for (int i = 1; !over.load(); ++i) {
+        command.set_sequence(i);
+        command.mutable_twist()->set_linear(1, 0.001 * (i % 50));
+        if (!stream->Write(command)) return;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    });
+    // until steps have used commands, and a little further
+    v1::StepWorldResponse last;
+    const auto end = std::chrono::steady_clock::now() + kProgramPatience;
+    bool stepped = true;
+    for (int more = 10; stepped && more > 0 && std::chrono::steady_clock::now() < end;) {
+      stepped = Step("kept", 1, &last, false).ok();
+      if (applied.load() > 0) --more;
+    }
+    EXPECT_TRUE(stepped);
+    Kill();
+    over.store(true);
+    context.TryCancel();
+    commander.join();
+    reader.join();
+    stream->Finish();
+    EXPECT_GT(applied.load(), 0);
+    ASSERT_NO_FATAL_FAILURE(Start());
+    world = Get("kept");
+    EXPECT_EQ(world.step(), last.step());
+    EXPECT_EQ(Hash(world), last.state_hash());
+    Kill();
+  }
+}
+
 TEST_F(Durability, StopTakesACheckpointSoThatNothingIsReplayed) {
   ASSERT_NO_FATAL_FAILURE(Start(0, "1000"));
   v1::World world;
@@ -301,6 +366,64 @@ TEST_F(Durability, AWorldThatCannotBeReadIsKeptAndNamedAndTheOthersComeBack) {
   EXPECT_TRUE(fs::exists(checkpoint));
 }
 
+TEST_F(Durability, ACheckpointThatIsDeletedWhileItIsFetchedIsFetchedToItsEnd) {
+  ASSERT_NO_FATAL_FAILURE(Start());
+  v1::World world;
+  ASSERT_TRUE(Create("kept", true, &world).ok());
+  v1::CheckpointWorldRequest save;
+  save.set_name("worlds/kept");
+  save.set_checkpoint_id("gone");
+  v1::CheckpointWorldResponse saved;
+  ASSERT_TRUE(Call(*worlds_, &Worlds::CheckpointWorld, save, &saved).ok());
+  v1::FetchCheckpointRequest fetch;
+  fetch.set_name(saved.checkpoint().name());
+  fetch.set_max_bytes(100);
+  v1::FetchCheckpointResponse chunk;
+  ASSERT_TRUE(Call(*worlds_, &Worlds::FetchCheckpoint, fetch, &chunk).ok());
+  std::string state = chunk.data();
+  v1::DeleteCheckpointRequest remove;
+  remove.set_name(saved.checkpoint().name());
+  google::protobuf::Empty empty;
+  ASSERT_TRUE(Call(*worlds_, &Worlds::DeleteCheckpoint, remove, &empty).ok());
+  while (static_cast<std::int64_t>(state.size()) < chunk.size()) {
+    fetch.set_handle(chunk.handle());
+    fetch.set_offset(static_cast<std::int64_t>(state.size()));
+    ASSERT_TRUE(Call(*worlds_, &Worlds::FetchCheckpoint, fetch, &chunk).ok());
+    ASSERT_NE(chunk.data(), "");
+    state += chunk.data();
+  }
+  v1::RestoreWorldRequest restore;
+  restore.set_name("worlds/kept");
+  restore.set_state(state);
+  ASSERT_TRUE(Call(*worlds_, &Worlds::RestoreWorld, restore, &world).ok());
+  EXPECT_EQ(Hash(world), saved.state_hash());
+
+  // a handle is not made up
+  fetch.set_handle("1-0000000000000000");
+  const grpc::Status unknown = Call(*worlds_, &Worlds::FetchCheckpoint, fetch, &chunk);
+  EXPECT_EQ(unknown.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_THAT(unknown.error_message(), HasSubstr("handle"));
+}
+
+TEST_F(Durability, AsManyAutomaticCheckpointsAreKeptAsTheFlagSays) {
+  ASSERT_NO_FATAL_FAILURE(Start(0, "0.1", {"--keep-checkpoints", "3"}));
+  v1::World world;
+  ASSERT_TRUE(Create("kept", true, &world).ok());
+  v1::ListCheckpointsRequest request;
+  request.set_world("worlds/kept");
+  v1::ListCheckpointsResponse list;
+  v1::StepWorldResponse step;
+  const auto end = std::chrono::steady_clock::now() + kProgramPatience;
+  do {
+    ASSERT_LT(std::chrono::steady_clock::now(), end);
+    ASSERT_TRUE(Step("kept", 1, &step).ok());
+    ASSERT_TRUE(Call(*worlds_, &Worlds::ListCheckpoints, request, &list).ok());
+    // one more while the newest one is there and the oldest one not yet removed
+    ASSERT_LE(list.checkpoints_size(), 4);
+  } while (list.checkpoints_size() < 3 || list.checkpoints(0).name().ends_with("auto-1"));
+  for (const v1::Checkpoint& checkpoint : list.checkpoints()) EXPECT_TRUE(checkpoint.automatic());
+}
+
 TEST_F(Durability, NamedCheckpointsAreFetchedInChunksAndPutBack) {
   ASSERT_NO_FATAL_FAILURE(Start());
   v1::World world;
@@ -319,18 +442,24 @@ TEST_F(Durability, NamedCheckpointsAreFetchedInChunksAndPutBack) {
   // a kill does not touch it
   Kill();
   ASSERT_NO_FATAL_FAILURE(Start());
+  // with the handle of the first chunk, or without
   std::string state;
-  v1::FetchCheckpointResponse chunk;
-  do {
+  for (const bool with_handle : {true, false}) {
+    state.clear();
+    v1::FetchCheckpointResponse chunk;
     v1::FetchCheckpointRequest fetch;
     fetch.set_name(saved.checkpoint().name());
-    fetch.set_offset(static_cast<std::int64_t>(state.size()));
-    fetch.set_max_bytes(1000);
-    ASSERT_TRUE(Call(*worlds_, &Worlds::FetchCheckpoint, fetch, &chunk).ok());
-    EXPECT_LE(chunk.data().size(), 1000);
-    state += chunk.data();
-  } while (!chunk.data().empty());
-  EXPECT_EQ(static_cast<std::int64_t>(state.size()), chunk.size());
+    fetch.set_max_bytes(100);
+    do {
+      fetch.set_offset(static_cast<std::int64_t>(state.size()));
+      ASSERT_TRUE(Call(*worlds_, &Worlds::FetchCheckpoint, fetch, &chunk).ok());
+      EXPECT_LE(chunk.data().size(), 100);
+      EXPECT_NE(chunk.handle(), "");
+      if (with_handle) fetch.set_handle(chunk.handle());
+      state += chunk.data();
+    } while (!chunk.data().empty());
+    EXPECT_EQ(static_cast<std::int64_t>(state.size()), chunk.size());
+  }
   v1::RestoreWorldRequest restore;
   restore.set_name("worlds/kept");
   restore.set_state(state);

@@ -65,6 +65,51 @@ TEST_F(LockstepCalls, StepsWithCommandsReturnProbesAndAFrame) {
   EXPECT_NE(status.error_message().find("\"missing\""), std::string::npos);
 }
 
+TEST_F(LockstepCalls, AnyProbeOfTheSceneSchemaIsAnsweredOnce) {
+  ASSERT_TRUE(Create("w", LockstepScene()).ok());
+  Advance(Request("w", 40, 0.5));
+  v1::ProbeWorldRequest request;
+  request.set_name("worlds/w");
+  request.add_probes("strain");
+  v1::Probe* declared = request.add_definitions();
+  declared->set_name("again");
+  declared->mutable_field()->set_body("ball");
+  declared->mutable_field()->set_measure(v1::FIELD_MEASURE_VON_MISES_STRAIN);
+  declared->mutable_field()->set_reduce(v1::FieldProbe::REDUCE_MAX);
+  request.add_definitions()->mutable_volume()->set_body("ball");
+  v1::ProbeWorldResponse response;
+  grpc::Status status;
+  const auto probe = [&] {
+    grpc::ClientContext context;
+    status = worlds_->ProbeWorld(&context, request, &response);
+  };
+  probe();
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  ASSERT_EQ(response.probes_size(), 3);
+  EXPECT_EQ(response.probes(1).name(), "again");
+  EXPECT_EQ(response.probes(1).values(0), response.probes(0).values(0));
+  // that of a coarse sphere of 5 cm
+  EXPECT_NEAR(response.probes(2).values(0), 5.2e-4, 1.5e-4);
+
+  // definitions alone are sampled alone; the scene is as before
+  request.clear_probes();
+  probe();
+  EXPECT_EQ(response.probes_size(), 2);
+  request.mutable_definitions(1)->mutable_volume()->set_body("cube");
+  probe();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_NE(status.error_message().find("definitions[1].volume.body: \"cube\" is rigid"),
+            std::string::npos)
+      << status.error_message();
+  request.clear_definitions();
+  probe();
+  EXPECT_EQ(response.probes_size(), 3);
+  for (int i = 0; i < 257; ++i) request.add_definitions()->mutable_energy();
+  probe();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_NE(status.error_message().find("at most 256"), std::string::npos);
+}
+
 TEST_F(LockstepCalls, ForkAndCheckpointTakenInMotionRepeatBitForBit) {
   ASSERT_TRUE(Create("w", LockstepScene()).ok());
   Advance(Request("w", 10, 0.5));

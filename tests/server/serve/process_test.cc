@@ -4,8 +4,10 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <sched.h>
 #include <signal.h>
 #include <string>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -15,6 +17,8 @@
 #include "gtest/gtest.h"
 
 #include "pliant/v1/stream.grpc.pb.h"
+#include "pliant/v1/world.grpc.pb.h"
+#include "tests/server/host/spinning_threads.h"
 #include "tests/server/host/test_scene.h"
 #include "tests/server/serve/program.h"
 
@@ -42,6 +46,13 @@ class Process : public testing::Test {
     return {std::istreambuf_iterator<char>(stream), {}};
   }
 
+  static std::shared_ptr<grpc::Channel> Connect(const std::string& port) {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+    return grpc::CreateCustomChannel("127.0.0.1:" + port, grpc::InsecureChannelCredentials(),
+                                     arguments);
+  }
+
   fs::path folder_;
   std::string scene_;
 };
@@ -53,11 +64,7 @@ TEST_F(Process, FirstLineSaysWhereAndSigtermEndsItWithStreamsOpen) {
   ASSERT_TRUE(ports.has_value()) << line << Errors();
 
   // the world `default` runs in real time
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  const auto channel = grpc::CreateCustomChannel("127.0.0.1:" + ports->first,
-                                                 grpc::InsecureChannelCredentials(), arguments);
-  const auto stub = v1::StreamService::NewStub(channel);
+  const auto stub = v1::StreamService::NewStub(Connect(ports->first));
   grpc::ClientContext context;
   const auto stream = stub->Subscribe(&context);
   v1::SubscribeRequest request;
@@ -130,6 +137,90 @@ TEST_F(Process, UnusableDataFolderIsNamed) {
   EXPECT_EQ(server->Wait(), 4);
   EXPECT_NE(Errors().find("below-a-file"), std::string::npos) << Errors();
   EXPECT_NE(Errors().find("--data-dir"), std::string::npos) << Errors();
+}
+
+TEST_F(Process, LockstepKeepsProcessorsAwakeIfItIsToldTo) {
+  for (const bool spins : {false, true}) {
+    std::vector<std::string> serve = {"serve", "--grpc-port", "0", "--http-port", "0"};
+    if (spins) serve.insert(serve.end(), {"--spin-lockstep", "50000"});
+    const auto server = Run(serve);
+    const auto ports = ParseReady(server->ReadLine());
+    ASSERT_TRUE(ports.has_value()) << Errors();
+    const auto worlds = v1::WorldService::NewStub(Connect(ports->first));
+    v1::CreateWorldRequest create;
+    create.set_world_id("w");
+    create.set_scene_yaml(kTestScene);
+    v1::World world;
+    grpc::ClientContext creation;
+    ASSERT_TRUE(worlds->CreateWorld(&creation, create, &world).ok());
+    const std::vector<pid_t> threads = FindSpinningThreads(server->id());
+    EXPECT_EQ(!threads.empty(), spins);
+    const auto measure = [&] {
+      double time = 0;
+      for (const pid_t thread : threads) time += MeasureThread(server->id(), thread);
+      return time;
+    };
+    const auto step = [&] {
+      grpc::ClientContext context;
+      v1::StepWorldRequest request;
+      request.set_name("worlds/w");
+      v1::StepWorldResponse response;
+      return worlds->StepWorld(&context, request, &response).ok();
+    };
+    for (int i = 0; i < 20; ++i) ASSERT_TRUE(step());
+    if (!spins) continue;
+    // a busy machine leaves them little
+    const auto end = Clock::now() + kProgramPatience;
+    const double before = measure();
+    while (measure() < before + 0.02 && Clock::now() < end) ASSERT_TRUE(step());
+    EXPECT_GE(measure(), before + 0.02);
+    for (const pid_t thread : threads) EXPECT_EQ(sched_getscheduler(thread), SCHED_IDLE);
+    // without requests they sleep
+    bool sleep = false;
+    while (!sleep && Clock::now() < end) {
+      const double last = measure();
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      sleep = measure() == last;
+    }
+    EXPECT_TRUE(sleep);
+  }
+}
+
+// Root may write anywhere, unless it has given up its capabilities.
+TEST_F(Process, DataFolderThatIsReadOnlyIsNamedAtTheStart) {
+  const fs::path folder = folder_ / "data";
+  const std::vector<std::string> serve = {"serve",      "--grpc-port",  "0", "--http-port", "0",
+                                          "--data-dir", folder.string()};
+  const auto run = [&] {
+    if (geteuid() != 0) return Run(serve);
+    std::vector<std::string> words = {
+        "--inh-caps=-all", "--bounding-set=-all",
+        (fs::canonical("/proc/self/exe").parent_path() / "pliantd").string()};
+    words.insert(words.end(), serve.begin(), serve.end());
+    return std::make_unique<Program>(words, folder_ / "stderr", 0, "/usr/bin/setpriv");
+  };
+  // a folder that a server has used, whole or in part
+  {
+    const auto server = Run(serve);
+    ASSERT_TRUE(ParseReady(server->ReadLine()).has_value()) << Errors();
+    server->Signal(SIGTERM);
+    ASSERT_EQ(server->Wait(), 0) << Errors();
+  }
+  for (const char* part : {"", "worlds", "recordings", "objects", "lock", "audit.log"}) {
+    const fs::path path = folder / part;
+    const fs::perms before = fs::status(path).permissions();
+    const fs::perms writable =
+        fs::perms::owner_write | fs::perms::group_write | fs::perms::others_write;
+    fs::permissions(path, writable, fs::perm_options::remove);
+    const auto server = run();
+    EXPECT_EQ(server->ReadLine(), "") << part;
+    EXPECT_EQ(server->Wait(), 4) << part << Errors();
+    EXPECT_NE(Errors().find(folder.string()), std::string::npos) << part << Errors();
+    EXPECT_TRUE(Errors().find("ermission denied") != std::string::npos ||
+                Errors().find("is not writable") != std::string::npos)
+        << part << Errors();
+    fs::permissions(path, before);
+  }
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Worlds over gRPC, against a real server.
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -308,6 +309,56 @@ TEST_F(Worlds, FaultPausesOnlyTheOneThatHasIt) {
   v1::World world;
   EXPECT_TRUE(worlds_->RestoreWorld(&two, restore, &world).ok());
   EXPECT_FALSE(world.has_fault());
+}
+
+// An explicit step that is too long for the stiffness: the motion grows until it overflows.
+constexpr char kOverflowingScene[] = R"(name: overflowing
+method: {convex: {theta: [0, 1]}}
+bodies:
+  - name: jelly
+    deformable:
+      mesh: {box: {size: [0.1, 0.1, 0.1]}, edge_length: 0.1}
+      material: {model: LINEAR, youngs_modulus: 1.0e7, poissons_ratio: 0.4, density: 1000}
+      velocity: {angular: [0, 10, 0]}
+)";
+
+TEST_F(Worlds, OneThatTurnsNotFiniteSaysSoAndLeavesOthersRunning) {
+  ASSERT_TRUE(Create("sound").ok());
+  ASSERT_TRUE(Create("burst", kOverflowingScene).ok());
+  ASSERT_TRUE(RunInRealTime("sound").ok());
+  v1::StepWorldResponse response;
+  const grpc::Status status = Step("burst", 2000, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::ABORTED);
+  EXPECT_NE(status.error_message().find("finite"), std::string::npos) << status.error_message();
+  const v1::World burst = Get("burst");
+  EXPECT_NE(status.error_message().find("after " + std::to_string(burst.step()) + " of 2000"),
+            std::string::npos)
+      << status.error_message();
+  EXPECT_TRUE(burst.clock().has_paused());
+  EXPECT_EQ(burst.fault().body(), "jelly");
+  EXPECT_EQ(burst.fault().step(), burst.step() + 1);
+
+  // what it shows is the last state, which is finite
+  grpc::ClientContext one, two;
+  v1::ProbeWorldRequest probe;
+  probe.set_name("worlds/burst");
+  probe.add_definitions()->mutable_position()->set_body("jelly");
+  v1::ProbeWorldResponse sampled;
+  ASSERT_TRUE(worlds_->ProbeWorld(&one, probe, &sampled).ok());
+  for (const double number : sampled.probes(0).values()) EXPECT_TRUE(std::isfinite(number));
+
+  const std::int64_t before = Get("sound").step();
+  EXPECT_TRUE(WaitUntil([&] { return Get("sound").step() > before + 5; }));
+  EXPECT_FALSE(Get("sound").has_fault());
+
+  // the same step fails again, and a reset is the way out
+  EXPECT_EQ(Step("burst", 1, &response).error_code(), grpc::StatusCode::ABORTED);
+  v1::ResetWorldRequest reset;
+  reset.set_name("worlds/burst");
+  v1::World world;
+  ASSERT_TRUE(worlds_->ResetWorld(&two, reset, &world).ok());
+  EXPECT_FALSE(world.has_fault());
+  EXPECT_TRUE(Step("burst", 3, &response).ok());
 }
 
 TEST_F(Worlds, DescriptionCarriesShapesAndSurfaces) {

@@ -23,18 +23,22 @@ std::shared_ptr<const physics::Snapshot> SnapshotAfter(int steps) {
 
 TEST(CheckpointFile, StateAndHeadComeBack) {
   const auto snapshot = SnapshotAfter(3);
-  const auto contents = DecodeCheckpoint(EncodeCheckpoint(*snapshot, true));
+  v1::CheckpointHead head;
+  head.set_automatic(true);
+  head.set_sequence(7);
+  const auto contents = DecodeCheckpoint(EncodeCheckpoint(*snapshot, head));
   ASSERT_TRUE(contents.ok()) << contents.status();
   EXPECT_EQ(contents->head.step(), 3);
   EXPECT_EQ(contents->head.state_hash(), physics::HashState(snapshot->state));
   EXPECT_TRUE(contents->head.automatic());
+  EXPECT_EQ(contents->head.sequence(), 7);
   physics::World world(LoadTestModel());
   ASSERT_TRUE(world.Restore(contents->state).ok());
   EXPECT_EQ(physics::HashState(world.state()), physics::HashState(snapshot->state));
 }
 
 TEST(CheckpointFile, AnyDamagedByteAndAnyCutIsRefused) {
-  const std::string bytes = EncodeCheckpoint(*SnapshotAfter(1), false);
+  const std::string bytes = EncodeCheckpoint(*SnapshotAfter(1), {});
   for (std::size_t at = 0; at < bytes.size(); at += at < 200 ? 1 : 97) {
     std::string damaged = bytes;
     damaged[at] = static_cast<char>(damaged[at] ^ 0x10);
@@ -45,7 +49,7 @@ TEST(CheckpointFile, AnyDamagedByteAndAnyCutIsRefused) {
 }
 
 TEST(CheckpointFile, AnotherVersionIsNamedAndKept) {
-  std::string bytes = EncodeCheckpoint(*SnapshotAfter(0), false);
+  std::string bytes = EncodeCheckpoint(*SnapshotAfter(0), {});
   bytes[8] = 9;  // after the magic
   const absl::Status status = DecodeCheckpoint(bytes).status();
   EXPECT_THAT(std::string(status.message()), HasSubstr("version 9"));

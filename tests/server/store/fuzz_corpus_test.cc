@@ -66,7 +66,10 @@ std::map<std::string, std::string> MakeCorpus() {
   model->hash = kModel;
   const physics::Snapshot snapshot{model, MakeState(), {}};
   const std::string state = physics::SerializeState(snapshot.state, kModel);
-  std::string checkpoint = EncodeCheckpoint(snapshot, true);
+  v1::CheckpointHead head;
+  head.set_automatic(true);
+  head.set_sequence(7);
+  std::string checkpoint = EncodeCheckpoint(snapshot, head);
   checkpoint.resize(checkpoint.size() - 8);  // the target adds the checksum
 
   std::map<std::string, v1::LogRecord> records;

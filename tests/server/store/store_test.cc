@@ -6,6 +6,7 @@
 #include <functional>
 #include <thread>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -207,7 +208,7 @@ TEST_F(StoreTest, AnOtherResultOfTheSameStepsIsNotTakenForTheWorld) {
   physics::World other(LoadTestModel());
   ASSERT_TRUE(other.Step(Drive()).ok());
   std::ofstream(folder.automatic(1), std::ios::binary)
-      << EncodeCheckpoint(*other.TakeSnapshot(), true);
+      << EncodeCheckpoint(*other.TakeSnapshot(), {});
   const absl::Status status = RecoverWorld(folder, LoadTestModel()).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(status.message()), HasSubstr("another state"));
@@ -275,6 +276,37 @@ TEST_F(StoreTest, ASecondServerIsRefused) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("another pliantd"));
 }
 
+std::vector<std::string> NamesOf(const std::vector<v1::Checkpoint>& checkpoints) {
+  std::vector<std::string> names;
+  for (const v1::Checkpoint& checkpoint : checkpoints)
+    names.push_back(checkpoint.name().substr(checkpoint.name().rfind('/') + 1));
+  return names;
+}
+
+// Copying a folder, or a wall clock that jumps, changes the times of the files.
+TEST_F(StoreTest, CheckpointsAreListedAsTheyWereTakenWhateverTheTimesOfTheirFiles) {
+  const WorldFolder folder(journal_->folder());
+  Step(2);
+  ASSERT_TRUE(SaveCheckpoint(folder, "worlds/kept", "zero", *world_.TakeSnapshot()).ok());
+  Step(1);
+  journal_->Checkpoint();
+  Write();
+  // a checkpoint of an earlier state is no earlier checkpoint
+  world_.Reset();
+  journal_->OnReset(world_.TakeSnapshot());
+  ASSERT_TRUE(SaveCheckpoint(folder, "worlds/kept", "one", *world_.TakeSnapshot()).ok());
+  ASSERT_TRUE(SaveCheckpoint(folder, "worlds/kept", "other", *world_.TakeSnapshot()).ok());
+  const auto list = [&] { return NamesOf(ListCheckpoints(folder, "worlds/kept")); };
+  EXPECT_THAT(list(), ElementsAre("auto-1", "zero", "auto-2", "one", "other"));
+
+  auto time = fs::file_time_type::clock::now();
+  for (const char* name : {"auto-1", "named/zero", "auto-2", "named/one", "named/other"}) {
+    fs::last_write_time(absl::StrCat(folder.path(), "/", name, ".checkpoint"), time);
+    time -= std::chrono::hours(1);
+  }
+  EXPECT_THAT(list(), ElementsAre("auto-1", "zero", "auto-2", "one", "other"));
+}
+
 TEST_F(StoreTest, NamedCheckpointsAreListedReadAndDeleted) {
   const WorldFolder folder(journal_->folder());
   Step(2);
@@ -300,6 +332,41 @@ TEST_F(StoreTest, NamedCheckpointsAreListedReadAndDeleted) {
   EXPECT_TRUE(DeleteCheckpoint(folder, "before-grasp").ok());
   EXPECT_EQ(ReadCheckpointState(folder, "before-grasp").status().code(),
             absl::StatusCode::kNotFound);
+}
+
+TEST_F(StoreTest, AsManyAutomaticCheckpointsAreKeptAsAskedForWithTheLogsSinceTheOldest) {
+  Store::Options options{temporary_.File("other"), &timeline_, kInterval, 4};
+  auto store = Store::Open(options);
+  ASSERT_TRUE(store.ok()) << store.status();
+  v1::WorldRecord record;
+  record.mutable_request()->set_world_id("kept");
+  auto journal = (*store)->Create(record, world_.TakeSnapshot());
+  ASSERT_TRUE(journal.ok()) << journal.status();
+  const WorldFolder folder((*journal)->folder());
+  for (int k = 0; k < 6; ++k) {
+    ASSERT_TRUE(world_.Step().ok());
+    ASSERT_TRUE((*journal)->OnStep({}, world_.TakeSnapshot()).ok());
+    (*journal)->Checkpoint();
+    timeline_.RunFor(std::chrono::milliseconds(1));
+  }
+  EXPECT_THAT(folder.ListAutomatic(), ElementsAre(4, 5, 6, 7));
+  EXPECT_THAT(folder.ListLogs(), ElementsAre(4, 5, 6, 7));
+  // the oldest one leads to the present state
+  for (const std::int64_t number : {5, 6, 7}) Damage(folder.automatic(number), 8);
+  ExpectRecovers(folder, Hash());
+
+  // a server that keeps fewer removes the others when it starts
+  (*journal)->Close();
+  journal->reset();
+  store->reset();
+  options.kept_checkpoints = 1;
+  store = Store::Open(options);
+  ASSERT_TRUE(store.ok()) << store.status();
+  journal = (*store)->Continue(folder, 7, world_.TakeSnapshot());
+  ASSERT_TRUE(journal.ok()) << journal.status();
+  EXPECT_THAT(folder.ListAutomatic(), ElementsAre(8));
+  EXPECT_THAT(folder.ListLogs(), ElementsAre(8));
+  (*journal)->Close();
 }
 
 TEST_F(StoreTest, NumberOfNamedCheckpointsIsBounded) {

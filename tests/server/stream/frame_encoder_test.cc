@@ -233,7 +233,7 @@ TEST(EncodedState, LeavesOutBodiesThatHaveNotMovedSinceAVersion) {
     published->epoch = epoch;
     log.Add(published);
     return EncodedState(published, std::make_shared<FrameLayout>(world.model()), nullptr, nullptr,
-                        log.moved());
+                        log.changes());
   };
   const auto read = [](EncodedState& state, const FrameChoice& choice, std::uint64_t since) {
     v1::Frame frame;
@@ -254,11 +254,60 @@ TEST(EncodedState, LeavesOutBodiesThatHaveNotMovedSinceAVersion) {
   EXPECT_EQ(read(moved, {}, 4).deformables_size(), 0);
   EXPECT_EQ(moved.Encode({}, Since(1)), moved.Encode({}, Since(0)));
 
-  // contact changes without motion, and a reset moves everything
-  const FrameChoice pressure{{}, {v1::FIELD_MEASURE_CONTACT_PRESSURE}};
-  EXPECT_EQ(read(moved, pressure, 4).fields_size(), 1);
+  // a reset moves everything
   EncodedState reset = publish(5, 1);
   EXPECT_EQ(read(reset, {}, 4).rigid_size(), 3);
+}
+
+// A soft block that comes to rest on the floor and sleeps there.
+constexpr char kRestingBlock[] = R"(
+time_step: 0.01
+bodies:
+  - {name: floor, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
+  - {name: block, deformable: {mesh: {box: {size: [0.1, 0.1, 0.1]}, edge_length: 0.05},
+      pose: {position: [0, 0, 0.0501]}, damping: {alpha: 5, beta: 0.01},
+      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.3,
+          density: 1000}}}
+)";
+
+TEST(EncodedState, FieldsOfContactOfASleepingBodyCostNothingUntilTheyChange) {
+  physics::World world(LoadTestModel(kRestingBlock));
+  MotionLog log;
+  std::uint64_t version = 0;
+  const auto publish = [&](std::shared_ptr<const physics::Snapshot> snapshot) {
+    auto published = std::make_shared<Published>();
+    published->snapshot = std::move(snapshot);
+    published->version = ++version;
+    log.Add(published);
+    return EncodedState(published, std::make_shared<FrameLayout>(world.model()), nullptr, nullptr,
+                        log.changes());
+  };
+  const FrameChoice pressure{{}, {v1::FIELD_MEASURE_CONTACT_PRESSURE}};
+  const FrameChoice strain{{}, {v1::FIELD_MEASURE_VON_MISES_STRAIN}};
+  const auto read = [&](EncodedState& state, const FrameChoice& choice) {
+    v1::Frame frame;
+    EXPECT_TRUE(frame.ParseFromString(*state.Encode(choice, Since(version - 1))));
+    EXPECT_EQ(frame.deformables_size(), frame.fields_size());
+    return frame.fields_size();
+  };
+  publish(world.TakeSnapshot());
+  for (int k = 0; k < 1000 && world.report().asleep == 0; ++k) ASSERT_TRUE(world.Step().ok());
+  ASSERT_EQ(world.report().asleep, 1);
+  EncodedState fell_asleep = publish(world.TakeSnapshot());
+  EXPECT_EQ(read(fell_asleep, pressure), 1);
+  ASSERT_FALSE(world.report().contacts.empty());
+  for (int k = 0; k < 3; ++k) {
+    ASSERT_TRUE(world.Step().ok());
+    EncodedState asleep = publish(world.TakeSnapshot());
+    EXPECT_EQ(read(asleep, pressure), 0) << "step " << k;
+  }
+
+  // contact that changes without motion is sent, to those who see contact
+  auto pushed = std::make_shared<physics::Snapshot>(*world.TakeSnapshot());
+  pushed->report.contacts[0].impulse_W.z() *= 2;
+  EncodedState touched = publish(pushed);
+  EXPECT_EQ(read(touched, pressure), 1);
+  EXPECT_EQ(read(touched, strain), 0);
 }
 
 TEST(Frame, ExactNumbersAreThoseOfTheState) {

@@ -132,6 +132,21 @@ TEST_F(ObjectStoreTest, UploadsBeyondTheQuotaAreRefusedWithLimitAndNeed) {
   EXPECT_TRUE(store_->Append("bob", CalcSha256("y"), 60, 0, "y").ok());
 }
 
+TEST_F(ObjectStoreTest, LoweredQuotaDropsObjectsUsedLongestAgoAndLetsUploadsEnd) {
+  Open(100);
+  const std::string a(40, 'a'), b(40, 'b');
+  ASSERT_TRUE(Upload(a).ok());
+  ASSERT_TRUE(Upload(b).ok());
+  ASSERT_TRUE(store_->Append("ann", CalcSha256("0123456789"), 10, 0, "01234").ok());
+  store_->SetMaxBytes(50);
+  EXPECT_FALSE(store_->Has(CalcSha256(a)));
+  EXPECT_TRUE(store_->Has(CalcSha256(b)));
+  EXPECT_TRUE(absl::IsResourceExhausted(Upload(std::string(41, 'c')).status()));
+  EXPECT_TRUE(store_->Append("ann", CalcSha256("0123456789"), 10, 5, "56789")->complete);
+  store_->SetMaxBytes(5);
+  EXPECT_EQ(CountFiles(), 0u);
+}
+
 TEST_F(ObjectStoreTest, StagedFilesHaveTheirNamesAndOutliveTheirObjects) {
   Open(10);
   ASSERT_TRUE(Upload("mesh").ok());

@@ -32,7 +32,8 @@ bodies:
     particles:
       fill: {box: {size: [0.1, 0.1, 0.1]}}
       pose: {position: [0, 0, 0.1]}
-      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 400}
+      material: {model: LINEAR_COROTATIONAL,
+                 youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 400}
 pairs:
   - {bodies: [ground, left], friction: 0}
   - {bodies: [ground, right], friction: 0}
@@ -68,7 +69,8 @@ bodies:
     particles:
       fill: {box: {size: [0.15, 0.1, 0.05]}}
       pose: {position: [0.003, 0.002, 0.025]}
-      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e6, poissons_ratio: 0.3, density: 1000}
+      material: {model: LINEAR_COROTATIONAL,
+                 youngs_modulus: 1.0e6, poissons_ratio: 0.3, density: 1000}
 probes:
   - {name: v, velocity: {body: block}}
 )",
@@ -111,15 +113,18 @@ bodies:
   - name: bottom
     rigid: {motion: FIXED, shapes: [{half_space: {}}]}
   - name: top
-    rigid: {motion: KINEMATIC, pose: {position: [0, 0, 0.11]}, shapes: [{box: {size: [0.5, 0.5, 0.02]}}]}
+    rigid: {motion: KINEMATIC, pose: {position: [0, 0, 0.11]},
+            shapes: [{box: {size: [0.5, 0.5, 0.02]}}]}
   - name: dough
     particles:
       fill: {box: {size: [0.1, 0.1, 0.1]}}
       per_cell: $PER_CELL
       pose: {position: [0, 0, 0.05]}
-      material: {model: VON_MISES, youngs_modulus: 2.0e4, poissons_ratio: 0.49, yield_stress: 1000, density: 1000}
+      material: {model: VON_MISES,
+                 youngs_modulus: 2.0e4, poissons_ratio: 0.49, yield_stress: 1000,
+                 density: 1000}
 script:
-  - {target: {pose: top}, times: [0, 0.76], values: [[0, 0, 0.11, 1, 0, 0, 0], [0, 0, 0.072, 1, 0, 0, 0]]}
+  - {target: {pose: top}, times: [0, 0.76], values: [[0, 0, 0.11], [0, 0, 0.072]]}
 probes:
   - {name: f, contact_force: {body: top, with: dough}}
   - {name: v, volume: {body: dough}}
@@ -193,7 +198,8 @@ bodies:
       fill: {box: {size: [0.1, 0.1, 0.1]}}
       pose: {position: [0, 0, 0.2], rpy_degrees: [20, 30, 10]}
       velocity: {linear: [0.5, 0, -2], angular: [1, 3, 2]}
-      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}
+      material: {model: LINEAR_COROTATIONAL,
+                 youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}
 probes:
   - {name: e, energy: {kind: TOTAL}}
 )");
@@ -217,12 +223,16 @@ bodies:
     particles:
       fill: {box: {size: [0.1, 0.1, 0.1]}}
       velocity: {linear: [0, 0.1, 0], angular: [0, 0, 2]}
-      material: {model: VON_MISES, youngs_modulus: 1.0e5, poissons_ratio: 0.4, yield_stress: 2000, density: 1000}
+      material: {model: VON_MISES,
+                 youngs_modulus: 1.0e5, poissons_ratio: 0.4, yield_stress: 2000,
+                 density: 1000}
   - name: ball
-    rigid: {motion: FREE, mass: 0.5, pose: {position: [-0.2, 0.01, 0]}, velocity: {linear: [1.5, 0, 0]},
+    rigid: {motion: FREE, mass: 0.5, pose: {position: [-0.2, 0.01, 0]},
+            velocity: {linear: [1.5, 0, 0]},
             shapes: [{sphere: {radius: 0.04}}]}
   - name: soft
-    deformable: {mesh: {box: {size: [0.08, 0.08, 0.08]}, edge_length: 0.04}, pose: {position: [0.2, -0.01, 0.01]},
+    deformable: {mesh: {box: {size: [0.08, 0.08, 0.08]}, edge_length: 0.04},
+                 pose: {position: [0.2, -0.01, 0.01]},
                  velocity: {linear: [-1, 0, 0]},
                  material: {youngs_modulus: 1.0e5, poissons_ratio: 0.3, density: 800}}
 probes:

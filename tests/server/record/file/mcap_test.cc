@@ -94,6 +94,36 @@ TEST(Mcap, ADamagedChunkIsNotRead) {
   EXPECT_THAT(end.damage, testing::HasSubstr("checksum"));
 }
 
+TEST(Mcap, AttachmentsComeBackAndDamagedOnesDoNot) {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("attached.mcap");
+  auto writer = McapWriter::Create(path, {});
+  ASSERT_TRUE(writer.ok()) << writer.status();
+  ASSERT_TRUE(writer->Attach("meshes/a.vtk", std::string("bytes\0", 6)).ok());
+  ASSERT_TRUE(writer->Attach("empty", "").ok());
+  const auto channel = writer->AddChannel("/a", *v1::RecordedState::descriptor());
+  ASSERT_TRUE(writer->Write(channel, 1, 1, "one").ok());
+  ASSERT_TRUE(writer->Finish().ok());
+
+  std::vector<std::string> read;
+  const auto take = [&](const McapMessage& message) {
+    read.push_back(std::string(message.data));
+    return absl::OkStatus();
+  };
+  const auto attach = [&](const McapAttachment& attachment) {
+    read.push_back(std::string(attachment.name) + "=" + std::string(attachment.contents));
+  };
+  ASSERT_TRUE(ReadMcap(path, take, attach).ok());
+  EXPECT_THAT(read, ElementsAre("meshes/a.vtk=" + std::string("bytes\0", 6), "empty=", "one"));
+  std::string bytes = TemporaryFolder::Read(path);
+  bytes[bytes.find("bytes")] = 'B';
+  read.clear();
+  const auto end = ReadMcap(folder.Write("damaged.mcap", bytes), take, attach);
+  ASSERT_TRUE(end.ok());
+  EXPECT_THAT(end->damage, testing::HasSubstr("attachment"));
+  EXPECT_TRUE(read.empty());
+}
+
 TEST(Mcap, ChunksAreCompressed) {
   const TemporaryFolder folder;
   const std::string path = folder.File("large.mcap");

@@ -1,11 +1,16 @@
 // Scenes with files of their own, progress and cancellation of creations, over gRPC.
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
 #include "pliant/v1/objects.grpc.pb.h"
+#include "pliant/v1/record.grpc.pb.h"
+#include "server/host/creation.h"
+#include "server/service/handlers.h"
 #include "server/uploads/sha256.h"
 #include "tests/server/run/temporary_folder.h"
+#include "tests/server/serve/program.h"
 #include "tests/server/serve/server_test_base.h"
 
 namespace pliant::server {
@@ -146,6 +151,113 @@ TEST_F(Uploads, SceneReadsNothingButItsOwnFiles) {
   EXPECT_NE(status.error_message().find("UploadObject"), std::string::npos);
 }
 
+// Recordings keep the files of their scenes.
+class RecordedUploads : public Uploads {
+ protected:
+  void SetUp() override {
+    Uploads::SetUp();
+    records_ = v1::RecordService::NewStub(channel_);
+  }
+  void CreateMesh(const std::string& id) {
+    v1::World world;
+    const grpc::Status status =
+        CreateWith(id, kMeshScene, {{"meshes/tet.vtk", Upload(kTetrahedron)}}, &world);
+    ASSERT_TRUE(status.ok()) << status.error_message();
+  }
+  // Other uploads took the room of all that is uploaded.
+  void DropUploads() {
+    Quotas quotas = quotas_;
+    quotas.uploads = 0;
+    server_->handlers().SetQuotas(quotas);
+    ASSERT_FALSE(std::filesystem::exists(data_dir_ + "/objects/" + CalcSha256(kTetrahedron)));
+  }
+  grpc::Status StartRecording(const std::string& id, std::int64_t max_bytes = 0) {
+    grpc::ClientContext context;
+    v1::StartRecordingRequest request;
+    request.set_world("worlds/" + id);
+    request.set_recording_id(id);
+    request.set_max_bytes(max_bytes);
+    v1::Recording recording;
+    return records_->StartRecording(&context, request, &recording);
+  }
+  void StepAndStop(const std::string& id) {
+    v1::StepWorldResponse step;
+    ASSERT_TRUE(Step(id, 10, &step).ok());
+    grpc::ClientContext context;
+    v1::StopRecordingRequest request;
+    request.set_name("recordings/" + id);
+    v1::Recording recording;
+    ASSERT_TRUE(records_->StopRecording(&context, request, &recording).ok());
+  }
+  grpc::Status Replay(const std::string& id, v1::ReplayResponse* replay) {
+    grpc::ClientContext context;
+    v1::ReplayRequest request;
+    request.set_name("recordings/" + id);
+    return records_->Replay(&context, request, replay);
+  }
+  // The exit status of pliantd on the file of a recording.
+  int Run(const std::string& command, const std::string& id,
+          const std::vector<std::string>& options = {}) {
+    std::vector<std::string> words = {command, data_dir_ + "/recordings/" + id + ".mcap"};
+    words.insert(words.end(), options.begin(), options.end());
+    return Program(words, folder_.File("errors")).Wait();
+  }
+
+  std::unique_ptr<v1::RecordService::Stub> records_;
+};
+
+TEST_F(RecordedUploads, ReplayAndExportWorkWhenTheUploadsWereDropped) {
+  ASSERT_NO_FATAL_FAILURE(CreateMesh("w"));
+  ASSERT_TRUE(StartRecording("w").ok());
+  ASSERT_NO_FATAL_FAILURE(StepAndStop("w"));
+  ASSERT_NO_FATAL_FAILURE(DropUploads());
+  v1::ReplayResponse replay;
+  const grpc::Status status = Replay("w", &replay);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(replay.steps(), 10);
+  EXPECT_FALSE(replay.has_mismatch());
+  EXPECT_EQ(Run("replay", "w"), 0) << folder_.Read(folder_.File("errors"));
+  EXPECT_EQ(Run("export", "w", {"--out", folder_.File("out")}), 0);
+  EXPECT_TRUE(std::filesystem::exists(folder_.File("out/probes.csv")));
+  // nothing is left of the files that were unpacked
+  for (const auto& entry : std::filesystem::directory_iterator(data_dir_ + "/recordings"))
+    EXPECT_EQ(entry.path().extension(), ".mcap") << entry.path();
+}
+
+TEST_F(RecordedUploads, FileThatWasDroppedBeforeTheRecordingIsNamed) {
+  ASSERT_NO_FATAL_FAILURE(CreateMesh("w"));
+  ASSERT_NO_FATAL_FAILURE(DropUploads());
+  ASSERT_TRUE(StartRecording("w").ok());
+  ASSERT_NO_FATAL_FAILURE(StepAndStop("w"));
+  v1::ReplayResponse replay;
+  const grpc::Status status = Replay("w", &replay);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_NE(status.error_message().find("meshes/tet.vtk"), std::string::npos)
+      << status.error_message();
+  EXPECT_EQ(Run("replay", "w"), 3);
+  const std::string errors = folder_.Read(folder_.File("errors"));
+  EXPECT_NE(errors.find("lacks \"meshes/tet.vtk\" (SHA-256 " + CalcSha256(kTetrahedron)),
+            std::string::npos)
+      << errors;
+
+  // uploaded again, the server has what the recording lacks
+  server_->handlers().SetQuotas(quotas_);
+  Upload(kTetrahedron);
+  ASSERT_TRUE(Replay("w", &replay).ok());
+  EXPECT_FALSE(replay.has_mismatch());
+}
+
+TEST_F(RecordedUploads, RecordingTooSmallForItsFilesIsRefused) {
+  v1::World world;
+  const std::string large = std::string(kTetrahedron) + std::string(70'000, '\n');
+  ASSERT_TRUE(
+      CreateWith("w", kMeshScene, {{"meshes/tet.vtk", Upload(large, 50'000)}}, &world).ok());
+  const grpc::Status status = StartRecording("w", 100'000);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_NE(status.error_message().find("max_bytes"), std::string::npos);
+  EXPECT_TRUE(StartRecording("w", 200'000).ok());
+}
+
 // A scene whose creation takes a few seconds, in many parts.
 std::string LargeScene() {
   std::string yaml = "bodies:\n";
@@ -205,13 +317,59 @@ TEST_F(Uploads, CreationReportsProgressAndIsEndedByDeletion) {
   EXPECT_TRUE(Create("large").ok());
 }
 
-TEST_F(Uploads, StateBeyondTheSizeOfARequestIsRestoredAfterItsUpload) {
-  const std::string yaml =
-      "bodies: [{name: sheet, deformable: {\n"
-      "  mesh: {box: {size: [2.1, 2.1, 0.01]}, edge_length: 0.01},\n"
-      "  material: {youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}}}]\n";
+// The state of this world has more than 4 MiB.
+constexpr char kSheet[] = R"(bodies: [{name: sheet, deformable: {
+  mesh: {box: {size: [2.1, 2.1, 0.01]}, edge_length: 0.01},
+  material: {youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}}}]
+)";
+
+TEST_F(Uploads, StateBeyondTheSizeOfAReplyIsReadInChunksWhateverHappensToItsWorld) {
   v1::World world;
-  grpc::Status status = CreateWith("w", yaml, {}, &world);
+  grpc::Status status = CreateWith("w", kSheet, {}, &world);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_FALSE(world.durable());
+  const auto model = (*server_->handlers().registry().Get("w"))->shared_model();
+  const std::string bytes = physics::SerializeState(physics::MakeInitialState(*model), model->hash);
+  ASSERT_GT(bytes.size(), 4u << 20);
+
+  v1::CheckpointWorldRequest request;
+  request.set_name("worlds/w");
+  v1::CheckpointWorldResponse taken;
+  const auto checkpoint = [&] {
+    grpc::ClientContext context;
+    return worlds_->CheckpointWorld(&context, request, &taken);
+  };
+  status = checkpoint();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_NE(status.error_message().find("in_chunks"), std::string::npos) << status.error_message();
+  request.set_in_chunks(true);
+  status = checkpoint();
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(taken.size(), static_cast<std::int64_t>(bytes.size()));
+  EXPECT_EQ(taken.state_hash(), world.state_hash());
+  EXPECT_EQ(taken.state(), "");
+
+  // another state and the end of the world do not touch it
+  ASSERT_TRUE(Delete("w").ok());
+  std::string state;
+  while (static_cast<std::int64_t>(state.size()) < taken.size()) {
+    grpc::ClientContext context;
+    v1::FetchCheckpointRequest fetch;
+    fetch.set_handle(taken.handle());
+    fetch.set_offset(static_cast<std::int64_t>(state.size()));
+    v1::FetchCheckpointResponse chunk;
+    status = worlds_->FetchCheckpoint(&context, fetch, &chunk);
+    ASSERT_TRUE(status.ok()) << status.error_message();
+    ASSERT_FALSE(chunk.data().empty());
+    EXPECT_EQ(chunk.handle(), taken.handle());
+    state += chunk.data();
+  }
+  EXPECT_TRUE(state == bytes);
+}
+
+TEST_F(Uploads, StateBeyondTheSizeOfARequestIsRestoredAfterItsUpload) {
+  v1::World world;
+  grpc::Status status = CreateWith("w", kSheet, {}, &world);
   ASSERT_TRUE(status.ok()) << status.error_message();
   const auto model = (*server_->handlers().registry().Get("w"))->shared_model();
   physics::State state = physics::MakeInitialState(*model);
@@ -237,6 +395,25 @@ TEST_F(Uploads, StateBeyondTheSizeOfARequestIsRestoredAfterItsUpload) {
 
   request.set_state("both");
   EXPECT_EQ(restore(request).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(Uploads, DrainEndsTheCreationsUnderWay) {
+  grpc::Status created;
+  std::thread creator([&] {
+    v1::World world;
+    created = CreateWith("large", LargeScene(), {}, &world);
+  });
+  std::shared_ptr<Creation> creation;
+  EXPECT_TRUE(WaitUntil([&] {
+    creation = server_->handlers().registry().FindCreation("large");
+    return creation != nullptr && creation->progress() > 0;
+  }));
+  server_->handlers().Drain();
+  creator.join();
+  EXPECT_EQ(created.error_code(), grpc::StatusCode::UNAVAILABLE) << created.error_message();
+  // most of it was not built
+  ASSERT_NE(creation, nullptr);
+  EXPECT_LT(creation->progress(), 0.5);
 }
 
 TEST_F(Uploads, CreationEndsWithTheCallThatAskedForIt) {
