@@ -6,10 +6,9 @@
 #include "absl/strings/str_cat.h"
 
 #include "physics/dynamics/parallel.h"
-#include "physics/mpm/active_grid.h"
 #include "physics/mpm/cell_matrix.h"
 #include "physics/mpm/kernel.h"
-#include "physics/mpm/particle_internals.h"
+#include "physics/mpm/particle_transfer.h"
 #include "solvers/linalg/grid/grid_dissection.h"
 #include "solvers/linalg/partial_cholesky.h"
 
@@ -31,9 +30,6 @@ constexpr int kMaxHalvings = 40;
 constexpr double kRounding = 1e-11;
 // Change of the displacement gradient beyond which a tangent is stale.
 constexpr double kStaleGradient = 0.1;
-// Of the nodes around a point of a surface, those lighter than this part of the heaviest do not
-// carry it: they would follow the contact alone.
-constexpr double kMinCarriedMass = 1e-3;
 // Cells that one task assembles at a time, and cells whose matrices are kept at once.
 constexpr int kCellsPerTask = 4, kCellsAtOnce = 64;
 
@@ -47,33 +43,34 @@ class ParticleStep final : public BlockStep {
  public:
   explicit ParticleStep(std::shared_ptr<const ParticleModel> model)
       : model_(std::move(model)),
-        is_linear_(std::ranges::all_of(model_->bodies, [&](const ParticleBody& body) {
-          return body.material->is_quadratic(model_->grid.is_corrected);
-        })) {}
+        is_linear_(std::ranges::all_of(model_->bodies,
+                                       [&](const ParticleBody& body) {
+                                         return body.material->is_quadratic(
+                                             model_->grid.is_corrected);
+                                       })),
+        transfer_(model_.get()) {}
 
-  std::span<const double> start_velocities() const override { return v0_; }
+  std::span<const double> start_velocities() const override { return transfer_.start_velocities(); }
   bool is_linear() const override { return is_linear_; }
   FreeMotionReport free_motion_report() const override { return report_; }
 
   absl::Status Pose(const Stage& stage, const BlockState& base,
                     const BlockInputs& inputs) override {
     stage_ = stage;
-    q0_.assign(base.q.begin(), base.q.end());
-    state_v0_ = base.v;
-    internals0_ = base.internals;
     report_ = {};
-    if (absl::Status status = PlaceGrid(); !status.ok()) return status;
-    StartParticles();
-    Transfer();
+    if (absl::Status status = transfer_.Begin(base, stage.h); !status.ok()) return status;
+    if (!transfer_.grid().is_unchanged()) UsePattern();
     AddExternalForces(inputs);
-    v_linear_ = v0_;
+    const std::span<const double> v0 = transfer_.start_velocities();
+    v_linear_.assign(v0.begin(), v0.end());
     return LineariseThere();
   }
 
   bool IsStale(std::span<const double> v) override {
     if (is_linear_) return false;
     bool is_stale = false;
-    ForEachParticle(v, [&](int p, const Kernel&, const Vector3d&, const Matrix3d& H) {
+    transfer_.ForEachParticle(v, [&](int p, const Kernel& kernel, const NodeVectors& nodes) {
+      const Matrix3d H = stage_.h * InterpolateGradient(kernel, nodes);
       is_stale = is_stale || (H - gradients_[p]).squaredNorm() > kStaleGradient * kStaleGradient;
     });
     return is_stale;
@@ -139,7 +136,7 @@ class ParticleStep final : public BlockStep {
   ResidualScale CalcResidualScale() const override {
     if (is_linear_) return {};
     ResidualScale scale;
-    diagonal_.resize(v0_.size());
+    diagonal_.resize(v_linear_.size());
     A_.CopyDiagonal(diagonal_);
     for (std::size_t i = 0; i < diagonal_.size(); ++i)
       scale.force += elastic_[i] * elastic_[i] / diagonal_[i];
@@ -165,86 +162,39 @@ class ParticleStep final : public BlockStep {
   }
 
   void AppendRows(const Attachment& attachment, BlockRows* rows) const override {
-    for (int k = 0; k < attachment.nodes.size(); ++k) {
-      ForEachShare(attachment.nodes.node(k), [&](int node, double share) {
-        double* J = rows->Append(node, 3);
-        J[0] = J[4] = J[8] = attachment.nodes.weight(k) * share;
-      });
+    for (int n = 0; n < attachment.nodes.size(); ++n) {
+      const ParticleTransfer::Carriers of = transfer_.FindCarriers(attachment.nodes.node(n));
+      for (int k = 0; k < of.count; ++k) {
+        double* J = rows->Append(of.nodes[k], 3);
+        J[0] = J[4] = J[8] = attachment.nodes.weight(n) * of.shares[k];
+      }
     }
   }
 
   double CalcInputWork(std::span<const double> v) override {
+    const std::span<const double> v0 = transfer_.start_velocities();
     double work = 0;
-    for (std::size_t i = 0; i < v.size(); ++i) work += 0.5 * applied_[i] * (v0_[i] + v[i]);
+    for (std::size_t i = 0; i < v.size(); ++i) work += 0.5 * applied_[i] * (v0[i] + v[i]);
     return work;
   }
 
   void CalcStateVelocities(std::span<const double> v, std::span<double> state_v) const override {
-    std::ranges::fill(state_v, 0.0);
-    VisitParticles(v, [&](int p, const Kernel& kernel, const NodeVectors& nodes) {
-      const Vector3d velocity = Interpolate(kernel, nodes);
-      for (int r = 0; r < 3; ++r) state_v[3 * std::size_t(model_->node[p]) + r] = velocity[r];
-    });
-    for (int i = 0; i < model_->num_nodes; ++i) {
-      if (model_->particle_of_node[i] >= 0) continue;
-      ForEachShare(i, [&](int node, double share) {
-        for (int r = 0; r < 3; ++r) state_v[3 * std::size_t(i) + r] += share * v[3 * node + r];
-      });
-    }
+    transfer_.CalcVelocities(v, state_v);
   }
-
   // The affine field is a velocity, too.
   void StoreVelocities(std::span<const double> v, MutableBlockState state) const override {
-    CalcStateVelocities(v, state.v);
-    VisitParticles(v, [&](int p, const Kernel& kernel, const NodeVectors& nodes) {
-      WriteAffine(InterpolateAffine(kernel, nodes, model_->grid.cell_size), p, *state.internals);
-    });
+    transfer_.CalcVelocities(v, state.v);
+    transfer_.CalcAffineFields(v, state.internals);
   }
-
   void Integrate(std::span<const double> v, MutableBlockState state) const override {
-    const double h = stage_.h, cell_size = model_->grid.cell_size;
-    CalcStateVelocities(v, state.v);
-    for (std::size_t i = 0; i < state.q.size(); ++i) state.q[i] += h * state.v[i];
-    std::vector<double>& internals = *state.internals;
-    VisitParticles(v, [&](int p, const Kernel& kernel, const NodeVectors& nodes) {
-      ParticleState end = starts_[p].state;
-      model_->material_of(p).Advance(model_->parameters_of(p), starts_[p],
-                                     h * InterpolateGradient(kernel, nodes), &end);
-      end.C = InterpolateAffine(kernel, nodes, cell_size);
-      WriteParticle(end, p, internals);
-    });
-    FreezeLeaving(state);
+    transfer_.Advance(v, stage_.h, state);
   }
 
  private:
-  // Finds the active nodes, and the factorisation for their pattern.
-  absl::Status PlaceGrid() {
-    const GridOptions& grid = model_->grid;
-    is_active_.assign(model_->num_nodes, 0);
-    for (int p = 0; p < model_->num_particles; ++p) {
-      if (IsFrozen(internals0_, p)) continue;
-      const int node = model_->node[p];
-      is_active_[node] = 1;
-      if (grid.leaving == GridOptions::Leaving::kFreeze) continue;
-      const Vector3d x = VectorAt(std::span<const double>(q0_), 3 * node);
-      if (!((x.array() >= grid.lower.array()).all() && (x.array() <= grid.upper.array()).all())) {
-        return absl::InternalError(absl::StrCat(
-            "particle ", p - model_->particles[model_->body[p]].first, " of \"",
-            model_->bodies[model_->body[p]].name, "\" left the bounds of the grid at ", x[0], ", ",
-            x[1], ", ", x[2],
-            "; widen `grid: {bounds}`, or stop such particles with `leaving: FREEZE`"));
-      }
-    }
-    absl::Status status = grid_.Build(q0_, is_active_, grid.cell_size, grid.max_nodes);
-    if (!status.ok()) return status;
-    if (!grid_.is_unchanged()) UsePattern();
-    return absl::OkStatus();
-  }
-
   void UsePattern() {
-    space_ = VelocitySpace::MakeUniform(grid_.num_nodes(), 3);
-    const solvers::GridPattern& grid = grid_.pattern();
-    const std::size_t count = grid_.cells().size();
+    const solvers::GridPattern& grid = transfer_.grid().pattern();
+    space_ = VelocitySpace::MakeUniform(transfer_.grid().num_nodes(), 3);
+    const std::size_t count = transfer_.grid().cells().size();
     places_.resize(count * kCellBlocks);
     for (std::size_t c = 0; c < count; ++c) {
       grid.FindBlocks(static_cast<int>(c),
@@ -255,103 +205,16 @@ class ParticleStep final : public BlockStep {
     factor_.SetPattern(A_.pattern, dissection_.FindOrder(grid.nodes(), grid.pattern()));
   }
 
-  // Visits the cells in order, each with the values `v` on its nodes.
-  template <typename Visit>
-  void ForEachCell(std::span<const double> v, const Visit& visit) const {
-    NodeVectors nodes;
-    for (const ActiveGrid::Cell& cell : grid_.cells()) {
-      Gather(cell, v, &nodes);
-      visit(cell, nodes);
-    }
-  }
-  static void Gather(const ActiveGrid::Cell& cell, std::span<const double> v, NodeVectors* nodes) {
-    for (int a = 0; a < kKernelNodes; ++a)
-      for (int r = 0; r < 3; ++r) nodes->of[r][a] = v[3 * std::size_t(cell.nodes[a]) + r];
-  }
-  Kernel KernelOf(int particle, const ActiveGrid::Cell& cell) const {
-    return {VectorAt(std::span<const double>(q0_), 3 * model_->node[particle]), cell.index,
-            model_->grid.cell_size};
-  }
-  int ParticleAt(int point) const { return model_->particle_of_node[grid_.points()[point]]; }
-
-  // Visits the particles by cell: visit(particle, kernel, velocities on the nodes of its cell).
-  template <typename Visit>
-  void VisitParticles(std::span<const double> v, const Visit& visit) const {
-    ForEachCell(v, [&](const ActiveGrid::Cell& cell, const NodeVectors& nodes) {
-      for (int i = cell.first; i < cell.first + cell.count; ++i) {
-        const int p = ParticleAt(i);
-        visit(p, KernelOf(p, cell), nodes);
-      }
-    });
-  }
-  // The same with its velocity and displacement gradient.
-  template <typename Visit>
-  void ForEachParticle(std::span<const double> v, const Visit& visit) const {
-    VisitParticles(v, [&](int p, const Kernel& kernel, const NodeVectors& nodes) {
-      visit(p, kernel, Interpolate(kernel, nodes),
-            Matrix3d(stage_.h * InterpolateGradient(kernel, nodes)));
-    });
-  }
-
-  void StartParticles() {
-    starts_.resize(model_->num_particles);
-    ParallelFor(model_->num_particles, 256, [&](int p) {
-      ParticleStart& start = starts_[p];
-      start = {};
-      start.state = ReadParticle(internals0_, p);
-      start.h = stage_.h;
-      start.is_corrected = model_->grid.is_corrected;
-      model_->material_of(p).Start(model_->parameters_of(p), &start);
-    });
-  }
-
-  // Masses, momenta and start velocities of the nodes (zong2024 §III-A). Momenta leave the affine
-  // field to the lumped part of the mass: the consistent part has it already.
-  void Transfer() {
-    const std::size_t n = static_cast<std::size_t>(grid_.num_nodes());
-    mass_.assign(n, 0.0);
-    momentum_.assign(3 * n, 0.0);
-    v0_.assign(3 * n, 0.0);
-    const double lumped = model_->lumped();
-    for (const ActiveGrid::Cell& cell : grid_.cells()) {
-      double mass[kPaddedNodes] = {};
-      NodeVectors momentum, whole;
-      for (int i = cell.first; i < cell.first + cell.count; ++i) {
-        const int p = ParticleAt(i);
-        const Kernel kernel = KernelOf(p, cell);
-        const Vector3d v = VectorAt(state_v0_, 3 * model_->node[p]);
-        const Matrix3d& C = starts_[p].state.C;
-        const double m = model_->particle_mass[p];
-        for (int a = 0; a < kPaddedNodes; ++a) mass[a] += m * kernel.w[a];
-        for (int r = 0; r < 3; ++r) {
-          for (int a = 0; a < kPaddedNodes; ++a) {
-            const double affine = C(r, 0) * kernel.arm[0][a] + C(r, 1) * kernel.arm[1][a] +
-                                  C(r, 2) * kernel.arm[2][a];
-            momentum.of[r][a] += m * kernel.w[a] * (v[r] + lumped * affine);
-            whole.of[r][a] += m * kernel.w[a] * (v[r] + affine);
-          }
-        }
-      }
-      for (int a = 0; a < kKernelNodes; ++a) {
-        const std::size_t node = cell.nodes[a];
-        mass_[node] += mass[a];
-        for (int r = 0; r < 3; ++r) {
-          momentum_[3 * node + r] += momentum.of[r][a];
-          v0_[3 * node + r] += whole.of[r][a];
-        }
-      }
-    }
-    for (std::size_t i = 0; i < v0_.size(); ++i)
-      v0_[i] = mass_[i / 3] > 0 ? v0_[i] / mass_[i / 3] : 0;
-  }
-
+  // Momenta that are known: at the start, of gravity and of applied forces.
   void AddExternalForces(const BlockInputs& inputs) {
     const double h = stage_.impulse_scale();
-    applied_.assign(v0_.size(), 0.0);
+    momentum_.assign(transfer_.momenta().begin(), transfer_.momenta().end());
+    applied_.assign(momentum_.size(), 0.0);
     const auto push = [&](int node, const Vector3d& impulse) {
-      ForEachShare(node, [&](int i, double share) {
-        for (int r = 0; r < 3; ++r) applied_[3 * i + r] += share * impulse[r];
-      });
+      const ParticleTransfer::Carriers of = transfer_.FindCarriers(node);
+      for (int k = 0; k < of.count; ++k)
+        for (int r = 0; r < 3; ++r)
+          applied_[3 * std::size_t(of.nodes[k]) + r] += of.shares[k] * impulse[r];
     };
     for (const BlockForce& force : inputs.forces) {
       if (force.node >= 0) {
@@ -362,51 +225,22 @@ class ParticleStep final : public BlockStep {
       double mass = 0;
       for (int p = range.first; p < range.first + range.count; ++p)
         mass += model_->particle_mass[p];
-      for (int p = range.first; p < range.first + range.count; ++p) {
-        if (IsFrozen(internals0_, p)) continue;
+      for (int p = range.first; p < range.first + range.count; ++p)
         push(model_->node[p], h * model_->particle_mass[p] / mass * force.force_W);
-      }
     }
     for (std::size_t i = 0; i < momentum_.size(); ++i)
-      momentum_[i] += applied_[i] + h * mass_[i / 3] * inputs.gravity[i % 3];
-  }
-
-  // Visits the grid nodes that carry a node of the block, with shares that sum to 1: visit(node,
-  // share).
-  template <typename Visit>
-  void ForEachShare(int node, const Visit& visit) const {
-    const int particle = model_->particle_of_node[node];
-    if (particle >= 0 && !is_active_[node]) return;  // it has stopped for good
-    const Vector3d x = VectorAt(std::span<const double>(q0_), 3 * node);
-    const GridIndex cell = FindCell(x, model_->grid.cell_size);
-    const Kernel kernel(x, cell, model_->grid.cell_size);
-    std::array<int, kKernelNodes> nodes;
-    for (int row = 0; row < 9; ++row) {
-      const GridIndex first{cell[0] + row / 3, cell[1] + row % 3, cell[2]};
-      for (int k = 0; k < 3; ++k)
-        nodes[3 * row + k] = grid_.pattern().Find({first[0], first[1], first[2] + k});
-    }
-    double heaviest = 0, sum = 0;
-    for (const int i : nodes)
-      if (i >= 0) heaviest = std::max(heaviest, mass_[i]);
-    const double least = particle >= 0 ? 0 : kMinCarriedMass * heaviest;
-    const auto carries = [&](int i) { return i >= 0 && mass_[i] > 0 && mass_[i] >= least; };
-    for (int a = 0; a < kKernelNodes; ++a)
-      if (carries(nodes[a])) sum += kernel.w[a];
-    if (!(sum > 0)) return;
-    for (int a = 0; a < kKernelNodes; ++a)
-      if (carries(nodes[a]) && kernel.w[a] > 0) visit(nodes[a], kernel.w[a] / sum);
+      momentum_[i] += applied_[i] + h * transfer_.masses()[i / 3] * inputs.gravity[i % 3];
   }
 
   // Assembles A and m at v_linear_.
   absl::Status LineariseThere() {
     const double lumped = model_->lumped(), consistent = 1 - lumped, h = stage_.h;
     std::ranges::fill(A_.values, 0.0);
-    residual_.assign(v0_.size(), 0.0);
-    elastic_.assign(v0_.size(), 0.0);
+    residual_.assign(v_linear_.size(), 0.0);
+    elastic_.assign(v_linear_.size(), 0.0);
     gradients_.resize(model_->num_particles);
     Evaluation sum;
-    const std::span<const ActiveGrid::Cell> cells = grid_.cells();
+    const std::span<const ActiveGrid::Cell> cells = transfer_.grid().cells();
     matrices_.resize(std::min<std::size_t>(cells.size(), kCellsAtOnce));
     for (std::size_t first = 0; first < cells.size(); first += kCellsAtOnce) {
       const int count = static_cast<int>(std::min<std::size_t>(kCellsAtOnce, cells.size() - first));
@@ -415,16 +249,16 @@ class ParticleStep final : public BlockStep {
         CellTerms& terms = matrices_[k];
         terms.Clear();
         NodeVectors nodes;
-        Gather(cell, v_linear_, &nodes);
+        ParticleTransfer::Gather(cell, v_linear_, &nodes);
         ParticleResponse response;
         for (int i = cell.first; i < cell.first + cell.count; ++i) {
-          const int p = ParticleAt(i);
-          const Kernel kernel = KernelOf(p, cell);
+          const int p = transfer_.particle_at(i);
+          const Kernel kernel = transfer_.MakeKernel(p, cell);
           const double m = consistent * model_->particle_mass[p], V = model_->particle_volume[p];
           const Vector3d v = Interpolate(kernel, nodes);
           gradients_[p] = h * InterpolateGradient(kernel, nodes);
-          model_->material_of(p).Respond(model_->parameters_of(p), starts_[p], gradients_[p], true,
-                                         &response);
+          model_->material_of(p).Respond(model_->parameters_of(p), transfer_.start(p),
+                                         gradients_[p], true, &response);
           terms.energy += 0.5 * m * v.squaredNorm() + V * response.energy;
           terms.elastic += V * std::abs(response.energy);
           AddForces(kernel, m * v, V * h * response.stress, &terms);
@@ -440,10 +274,11 @@ class ParticleStep final : public BlockStep {
       }
     }
     const solvers::BlockPattern& pattern = *A_.pattern;
+    const std::span<const double> mass = transfer_.masses();
     for (int i = 0; i < pattern.num_nodes; ++i) {
       double* block = &A_.values[9 * std::size_t(pattern.column_starts[i])];
       // a node at the very edge of a kernel has no mass and meets nothing
-      const double m = mass_[i] > 0 ? lumped * mass_[i] : 1;
+      const double m = mass[i] > 0 ? lumped * mass[i] : 1;
       for (int r = 0; r < 3; ++r) block[4 * r] += m;
     }
     at_linear_ = CompleteEvaluation(v_linear_, sum, residual_);
@@ -499,7 +334,7 @@ class ParticleStep final : public BlockStep {
                                 std::span<double> residual) const {
     const double lumped = model_->lumped();
     for (std::size_t i = 0; i < v.size(); ++i) {
-      const double inertia = lumped * mass_[i / 3] * v[i];
+      const double inertia = lumped * transfer_.masses()[i / 3] * v[i];
       residual[i] += inertia - momentum_[i];
       sum.energy += 0.5 * inertia * v[i] - momentum_[i] * v[i];
       sum.scale += std::abs(momentum_[i] * v[i]);
@@ -513,7 +348,7 @@ class ParticleStep final : public BlockStep {
     trial_elastic_.assign(v.size(), 0.0);
     const double consistent = 1 - model_->lumped(), h = stage_.h;
     Evaluation sum;
-    const std::span<const ActiveGrid::Cell> cells = grid_.cells();
+    const std::span<const ActiveGrid::Cell> cells = transfer_.grid().cells();
     matrices_.resize(std::min<std::size_t>(cells.size(), kCellsAtOnce));
     for (std::size_t first = 0; first < cells.size(); first += kCellsAtOnce) {
       const int count = static_cast<int>(std::min<std::size_t>(kCellsAtOnce, cells.size() - first));
@@ -523,14 +358,14 @@ class ParticleStep final : public BlockStep {
         terms.momentum = terms.force = {};
         terms.energy = terms.elastic = 0;
         NodeVectors nodes;
-        Gather(cell, v, &nodes);
+        ParticleTransfer::Gather(cell, v, &nodes);
         ParticleResponse response;
         for (int i = cell.first; i < cell.first + cell.count; ++i) {
-          const int p = ParticleAt(i);
-          const Kernel kernel = KernelOf(p, cell);
+          const int p = transfer_.particle_at(i);
+          const Kernel kernel = transfer_.MakeKernel(p, cell);
           const double m = consistent * model_->particle_mass[p], V = model_->particle_volume[p];
           const Vector3d velocity = Interpolate(kernel, nodes);
-          model_->material_of(p).Respond(model_->parameters_of(p), starts_[p],
+          model_->material_of(p).Respond(model_->parameters_of(p), transfer_.start(p),
                                          h * InterpolateGradient(kernel, nodes), false, &response);
           terms.energy += 0.5 * m * velocity.squaredNorm() + V * response.energy;
           terms.elastic += V * std::abs(response.energy);
@@ -625,7 +460,7 @@ class ParticleStep final : public BlockStep {
     int worst = -1;
     double smallest = 0;
     for (int p = 0; p < model_->num_particles; ++p) {
-      const ParticleState& state = starts_[p].state;
+      const ParticleState& state = transfer_.start(p).state;
       const double ratio = model_->material_of(p).is_liquid() ? state.J : state.F.determinant();
       if (worst >= 0 && !(ratio < smallest)) continue;
       worst = p;
@@ -648,40 +483,19 @@ class ParticleStep final : public BlockStep {
     return std::span<const int>(places_).subspan(cell * kCellBlocks, kCellBlocks);
   }
 
-  // Stops particles that have left the bounds.
-  void FreezeLeaving(MutableBlockState state) const {
-    const GridOptions& grid = model_->grid;
-    if (grid.leaving != GridOptions::Leaving::kFreeze) return;
-    for (int p = 0; p < model_->num_particles; ++p) {
-      const int node = model_->node[p];
-      const Vector3d x = VectorAt(std::span<const double>(state.q), 3 * node);
-      if (!((x.array() < grid.lower.array()).any() || (x.array() > grid.upper.array()).any()))
-        continue;
-      Freeze(p, *state.internals);
-      for (int r = 0; r < 3; ++r) state.v[3 * node + r] = 0;
-    }
-  }
-
   std::shared_ptr<const ParticleModel> model_;
   const bool is_linear_;
   Stage stage_;
-  std::vector<double> q0_;                         // a copy: the state may be advanced in place
-  std::span<const double> state_v0_, internals0_;  // valid while the step is posed
   FreeMotionReport report_;
 
-  // the grid of the step
-  std::vector<char> is_active_;  // of each node of the block
-  ActiveGrid grid_;
-  solvers::GridDissection dissection_;
+  // the grid of the step, and the factorisation for its pattern
+  ParticleTransfer transfer_;
   std::vector<int> places_;  // of the blocks of each cell in the pattern
-  solvers::BlockMatrix A_{&grid_.pattern().pattern()};
+  solvers::BlockMatrix A_{&transfer_.grid().pattern().pattern()};
+  solvers::GridDissection dissection_;
   solvers::PartialCholesky factor_;
-
-  std::vector<ParticleStart> starts_;
-  std::vector<double> mass_;      // of each grid node
   std::vector<double> momentum_;  // known: at the start, of gravity and of applied forces
   std::vector<double> applied_;   // impulses of applied forces
-  std::vector<double> v0_;
 
   // the linearisation: m(v) = residual_ + A (v − v_linear_)
   std::vector<double> v_linear_, residual_, elastic_;

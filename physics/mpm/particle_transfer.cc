@@ -1,0 +1,236 @@
+#include "physics/mpm/particle_transfer.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include <Eigen/LU>
+
+#include "physics/dynamics/block.h"
+#include "physics/dynamics/parallel.h"
+#include "physics/mpm/particle_internals.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Matrix3d;
+using Eigen::Vector3d;
+
+// Of the nodes around a point of a surface, those lighter than this part of the heaviest do not
+// carry it: they would follow the contact alone.
+constexpr double kMinCarriedMass = 1e-3;
+// Time in which the volume ratio of a liquid relaxes towards the density of its cells [s].
+constexpr double kDensityTime = 0.05;
+// Part of the cells around a particle that is filled where all of them are.
+constexpr double kFull = 0.95;
+// Particles that one task starts at a time.
+constexpr int kParticlesPerTask = 256;
+
+bool IsWithin(const GridOptions& grid, const Vector3d& x) {
+  return (x.array() >= grid.lower.array()).all() && (x.array() <= grid.upper.array()).all();
+}
+
+}  // namespace
+
+ParticleTransfer::ParticleTransfer(const ParticleModel* model)
+    : model_(*model), has_liquid_(std::ranges::any_of(model->bodies, [](const ParticleBody& body) {
+        return body.material->is_liquid();
+      })) {}
+
+absl::Status ParticleTransfer::Begin(const BlockState& base, double h) {
+  q0_.assign(base.q.begin(), base.q.end());
+  if (absl::Status status = Place(base); !status.ok()) return status;
+  StartParticles(base, h);
+  Collect(base.v);
+  if (has_liquid_ && model_.grid.is_corrected) CorrectVolumeRatios(h);
+  return absl::OkStatus();
+}
+
+absl::Status ParticleTransfer::Place(const BlockState& base) {
+  const GridOptions& grid = model_.grid;
+  is_active_.assign(model_.num_nodes, 0);
+  for (int p = 0; p < model_.num_particles; ++p) {
+    if (IsFrozen(base.internals, p)) continue;
+    const int node = model_.node[p];
+    is_active_[node] = 1;
+    const Vector3d x = PositionOf(node);
+    if (grid.leaving == GridOptions::Leaving::kFreeze || IsWithin(grid, x)) continue;
+    const int body = model_.body[p];
+    return absl::InternalError(absl::StrCat(
+        "particle ", p - model_.particles[body].first, " of \"", model_.bodies[body].name,
+        "\" left the bounds of the grid at ", x[0], ", ", x[1], ", ", x[2],
+        "; widen `grid: {bounds}`, or stop such particles with `leaving: FREEZE`"));
+  }
+  return grid_.Build(q0_, is_active_, grid.cell_size, grid.max_nodes);
+}
+
+void ParticleTransfer::StartParticles(const BlockState& base, double h) {
+  starts_.resize(model_.num_particles);
+  ParallelFor(model_.num_particles, kParticlesPerTask, [&](int p) {
+    ParticleStart& start = starts_[p];
+    start = {};
+    start.state = ReadParticle(base.internals, p);
+    start.h = h;
+    start.is_corrected = model_.grid.is_corrected;
+    model_.material_of(p).Start(model_.parameters_of(p), &start);
+  });
+}
+
+// Masses, momenta and velocities (zong2024 §III-A).
+void ParticleTransfer::Collect(std::span<const double> v) {
+  const std::size_t n = static_cast<std::size_t>(grid_.num_nodes());
+  masses_.assign(n, 0.0);
+  momenta_.assign(3 * n, 0.0);
+  v0_.assign(3 * n, 0.0);
+  const double lumped = model_.lumped();
+  for (const ActiveGrid::Cell& cell : grid_.cells()) {
+    double mass[kPaddedNodes] = {};
+    NodeVectors momentum, whole;
+    for (int i = cell.first; i < cell.first + cell.count; ++i) {
+      const int p = particle_at(i);
+      const Kernel kernel = MakeKernel(p, cell);
+      const Vector3d velocity = VectorAt(v, 3 * model_.node[p]);
+      const Matrix3d& C = starts_[p].state.C;
+      const double m = model_.particle_mass[p];
+      for (int a = 0; a < kPaddedNodes; ++a) mass[a] += m * kernel.w[a];
+      for (int r = 0; r < 3; ++r) {
+        for (int a = 0; a < kPaddedNodes; ++a) {
+          const double affine =
+              C(r, 0) * kernel.arm[0][a] + C(r, 1) * kernel.arm[1][a] + C(r, 2) * kernel.arm[2][a];
+          momentum.of[r][a] += m * kernel.w[a] * (velocity[r] + lumped * affine);
+          whole.of[r][a] += m * kernel.w[a] * (velocity[r] + affine);
+        }
+      }
+    }
+    for (int a = 0; a < kKernelNodes; ++a) {
+      const std::size_t node = cell.nodes[a];
+      masses_[node] += mass[a];
+      for (int r = 0; r < 3; ++r) {
+        momenta_[3 * node + r] += momentum.of[r][a];
+        v0_[3 * node + r] += whole.of[r][a];
+      }
+    }
+  }
+  for (std::size_t i = 0; i < v0_.size(); ++i)
+    v0_[i] = masses_[i / 3] > 0 ? v0_[i] / masses_[i / 3] : 0;
+}
+
+// The volume ratio of a liquid advances by the divergence of the flow at its particles, which does
+// not see them bunch up in between. It therefore relaxes towards the density of the cells around:
+// downwards where they are overfull, upwards only where they are all full, since a cell that is not
+// may be at the surface or cut by a wall.
+void ParticleTransfer::CorrectVolumeRatios(double h) {
+  constexpr double kShare[] = {1.0 / 6, 2.0 / 3, 1.0 / 6};  // of a kernel's integral in a cell
+  const double size = model_.grid.cell_size, cell_volume = size * size * size;
+  filled_.assign(2 * masses_.size(), 0.0);  // of each node: filled at most once, and altogether
+  for (const ActiveGrid::Cell& cell : grid_.cells()) {
+    double fill = 0;
+    for (int i = cell.first; i < cell.first + cell.count; ++i) {
+      const int p = particle_at(i);
+      const double ratio = model_.material_of(p).is_liquid() ? 1 : starts_[p].state.F.determinant();
+      fill += model_.particle_volume[p] * ratio / cell_volume;
+    }
+    for (int a = 0; a < kKernelNodes; ++a) {
+      const double share = kShare[a / 9] * kShare[a / 3 % 3] * kShare[a % 3];
+      const std::size_t node = 2 * std::size_t(cell.nodes[a]);
+      filled_[node] += share * std::min(fill, 1.0);
+      filled_[node + 1] += share * fill;
+    }
+  }
+  const double rate = std::min(1.0, h / kDensityTime);
+  for (const ActiveGrid::Cell& cell : grid_.cells()) {
+    for (int i = cell.first; i < cell.first + cell.count; ++i) {
+      const int p = particle_at(i);
+      if (!model_.material_of(p).is_liquid()) continue;
+      const Kernel kernel = MakeKernel(p, cell);
+      double once = 0, altogether = 0;
+      for (int a = 0; a < kKernelNodes; ++a) {
+        once += kernel.w[a] * filled_[2 * std::size_t(cell.nodes[a])];
+        altogether += kernel.w[a] * filled_[2 * std::size_t(cell.nodes[a]) + 1];
+      }
+      double& J = starts_[p].state.J;
+      const double of_cells = once / altogether;
+      if (of_cells < J || once > kFull) J += rate * (of_cells - J);
+    }
+  }
+}
+
+void ParticleTransfer::Gather(const ActiveGrid::Cell& cell, std::span<const double> v,
+                              NodeVectors* nodes) {
+  for (int a = 0; a < kKernelNodes; ++a)
+    for (int r = 0; r < 3; ++r) nodes->of[r][a] = v[3 * std::size_t(cell.nodes[a]) + r];
+}
+
+ParticleTransfer::Carriers ParticleTransfer::FindCarriers(int node) const {
+  Carriers carriers;
+  const int particle = model_.particle_of_node[node];
+  if (particle >= 0 && !is_active_[node]) return carriers;
+  const Vector3d x = PositionOf(node);
+  const GridIndex cell = FindCell(x, model_.grid.cell_size);
+  const Kernel kernel(x, cell, model_.grid.cell_size);
+  std::array<int, kKernelNodes> nodes;
+  double heaviest = 0;
+  for (int a = 0; a < kKernelNodes; ++a) {
+    nodes[a] = grid_.pattern().Find({cell[0] + a / 9, cell[1] + a / 3 % 3, cell[2] + a % 3});
+    if (nodes[a] >= 0) heaviest = std::max(heaviest, masses_[nodes[a]]);
+  }
+  const double least = particle >= 0 ? 0 : kMinCarriedMass * heaviest;
+  double sum = 0;
+  for (int a = 0; a < kKernelNodes; ++a) {
+    const int i = nodes[a];
+    if (i < 0 || !(masses_[i] > 0) || masses_[i] < least || !(kernel.w[a] > 0)) continue;
+    carriers.nodes[carriers.count] = i;
+    carriers.shares[carriers.count++] = kernel.w[a];
+    sum += kernel.w[a];
+  }
+  for (int k = 0; k < carriers.count; ++k) carriers.shares[k] /= sum;
+  return carriers;
+}
+
+void ParticleTransfer::CalcVelocities(std::span<const double> v, std::span<double> state_v) const {
+  std::ranges::fill(state_v, 0.0);
+  ForEachParticle(v, [&](int p, const Kernel& kernel, const NodeVectors& nodes) {
+    const Vector3d velocity = Interpolate(kernel, nodes);
+    for (int r = 0; r < 3; ++r) state_v[3 * std::size_t(model_.node[p]) + r] = velocity[r];
+  });
+  for (int i = 0; i < model_.num_nodes; ++i) {
+    if (model_.particle_of_node[i] >= 0) continue;
+    const Carriers carriers = FindCarriers(i);
+    for (int k = 0; k < carriers.count; ++k) {
+      for (int r = 0; r < 3; ++r) {
+        state_v[3 * std::size_t(i) + r] +=
+            carriers.shares[k] * v[3 * std::size_t(carriers.nodes[k]) + r];
+      }
+    }
+  }
+}
+
+void ParticleTransfer::CalcAffineFields(std::span<const double> v,
+                                        std::vector<double>* internals) const {
+  ForEachParticle(v, [&](int p, const Kernel& kernel, const NodeVectors& nodes) {
+    WriteAffine(InterpolateAffine(kernel, nodes, model_.grid.cell_size), p, *internals);
+  });
+}
+
+void ParticleTransfer::Advance(std::span<const double> v, double h, MutableBlockState state) const {
+  CalcVelocities(v, state.v);
+  for (std::size_t i = 0; i < state.q.size(); ++i) state.q[i] += h * state.v[i];
+  ForEachParticle(v, [&](int p, const Kernel& kernel, const NodeVectors& nodes) {
+    ParticleState end = starts_[p].state;
+    model_.material_of(p).Advance(model_.parameters_of(p), starts_[p],
+                                  h * InterpolateGradient(kernel, nodes), &end);
+    end.C = InterpolateAffine(kernel, nodes, model_.grid.cell_size);
+    WriteParticle(end, p, *state.internals);
+  });
+  if (model_.grid.leaving == GridOptions::Leaving::kFreeze) StopLeaving(state);
+}
+
+void ParticleTransfer::StopLeaving(MutableBlockState state) const {
+  for (int p = 0; p < model_.num_particles; ++p) {
+    const int node = model_.node[p];
+    if (IsWithin(model_.grid, VectorAt(std::span<const double>(state.q), 3 * node))) continue;
+    Freeze(p, *state.internals);
+    for (int r = 0; r < 3; ++r) state.v[3 * std::size_t(node) + r] = 0;
+  }
+}
+
+}  // namespace pliant::physics

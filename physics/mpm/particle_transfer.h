@@ -1,0 +1,91 @@
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+
+#include "physics/dynamics/block_state.h"
+#include "physics/mpm/active_grid.h"
+#include "physics/mpm/kernel.h"
+#include "physics/mpm/particle_model.h"
+
+namespace pliant::physics {
+
+// Particles on their grid during one step: from the particles to the nodes and back (zong2024
+// §III). A workspace: Begin allocates nothing once its memory suffices.
+class ParticleTransfer {
+ public:
+  explicit ParticleTransfer(const ParticleModel* model);
+
+  // Places the particles of a state on the grid and computes masses, momenta and start velocities
+  // of its nodes. INTERNAL, naming the body, when a particle has left the bounds.
+  absl::Status Begin(const BlockState& base, double h);
+
+  const ActiveGrid& grid() const { return grid_; }
+  const ParticleStart& start(int particle) const { return starts_[particle]; }
+  // Of each node. Momenta leave the affine field of the particles to the lumped part of the mass.
+  std::span<const double> masses() const { return masses_; }
+  std::span<const double> momenta() const { return momenta_; }
+  std::span<const double> start_velocities() const { return v0_; }
+  // Whether a particle has not stopped for good.
+  bool is_moving(int particle) const { return is_active_[model_.node[particle]] != 0; }
+
+  int particle_at(int point) const { return model_.particle_of_node[grid_.points()[point]]; }
+  Kernel MakeKernel(int particle, const ActiveGrid::Cell& cell) const {
+    return {PositionOf(model_.node[particle]), cell.index, model_.grid.cell_size};
+  }
+  // Values on the nodes of a cell.
+  static void Gather(const ActiveGrid::Cell& cell, std::span<const double> v, NodeVectors* nodes);
+
+  // Visits the moving particles by cell: visit(particle, kernel, velocities on its nodes).
+  template <typename Visit>
+  void ForEachParticle(std::span<const double> v, const Visit& visit) const {
+    NodeVectors nodes;
+    for (const ActiveGrid::Cell& cell : grid_.cells()) {
+      Gather(cell, v, &nodes);
+      for (int i = cell.first; i < cell.first + cell.count; ++i) {
+        const int p = particle_at(i);
+        visit(p, MakeKernel(p, cell), nodes);
+      }
+    }
+  }
+
+  // Grid nodes that carry a node of the block, with shares that sum to 1; none for a particle that
+  // has stopped.
+  struct Carriers {
+    int count = 0;
+    std::array<int, kKernelNodes> nodes;
+    std::array<double, kKernelNodes> shares;
+  };
+  Carriers FindCarriers(int node) const;
+
+  // Velocities of the block's nodes, and affine fields of its particles, from those of the grid.
+  void CalcVelocities(std::span<const double> v, std::span<double> state_v) const;
+  void CalcAffineFields(std::span<const double> v, std::vector<double>* internals) const;
+  // Positions, velocities and internals at the end of the step. `state` may be the base.
+  void Advance(std::span<const double> v, double h, MutableBlockState state) const;
+
+ private:
+  absl::Status Place(const BlockState& base);
+  void StartParticles(const BlockState& base, double h);
+  void Collect(std::span<const double> v);
+  void CorrectVolumeRatios(double h);
+  void StopLeaving(MutableBlockState state) const;
+  Eigen::Vector3d PositionOf(int node) const {
+    return {q0_[3 * std::size_t(node)], q0_[3 * std::size_t(node) + 1],
+            q0_[3 * std::size_t(node) + 2]};
+  }
+
+  const ParticleModel& model_;
+  const bool has_liquid_;
+  ActiveGrid grid_;
+  std::vector<double> q0_;       // a copy: the state may be advanced in place
+  std::vector<char> is_active_;  // of each node of the block
+  std::vector<ParticleStart> starts_;
+  std::vector<double> masses_, momenta_, v0_;
+  std::vector<double> filled_;  // scratch of CorrectVolumeRatios
+};
+
+}  // namespace pliant::physics
