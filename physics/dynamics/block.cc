@@ -16,6 +16,11 @@ double BlockStep::CalcPotential(std::span<const double> v) {
   return potential;
 }
 
+double NodeSet::CalcTurningRate(const BlockState& state) const {
+  const Eigen::Vector3d omega = CalcAngularVelocity(state, DynamicsBlock::kWholeBlock);
+  return std::sqrt(omega.squaredNorm());
+}
+
 bool DynamicsBlock::IsAtRest(const BlockState& state, double speed) const {
   for (const double v : state.v)
     if (!(std::abs(v) <= speed)) return false;

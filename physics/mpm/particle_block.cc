@@ -1,5 +1,6 @@
 #include "physics/mpm/particle_block.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <Eigen/Dense>
@@ -171,6 +172,14 @@ class ParticleBlock final : public DynamicsBlock, public NodeSet, public Element
                   affine * Vector3d(C(2, 1) - C(1, 2), C(0, 2) - C(2, 0), C(1, 0) - C(0, 1));
     });
     return inertia.inverse() * momentum;
+  }
+
+  // Each particle has a displacement gradient of its own.
+  double CalcTurningRate(const BlockState& state) const override {
+    double fastest = 0;
+    for (int p = 0; p < model_->num_particles; ++p)
+      fastest = std::max(fastest, ReadParticle(state.internals, p).C.squaredNorm());
+    return std::sqrt(fastest);
   }
 
   int num_elements() const override { return model_->num_particles; }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include <Eigen/LU>
@@ -30,6 +31,12 @@ struct LiquidLaw {
   int gamma;
   double viscosity;  // [Pa s]
 };
+
+// The determinant may correct the linear volume ratio of a step by this part. Where it would by
+// more, the step is too long for both, and the energy that it was solved with holds.
+constexpr double kMaxCorrection = 0.05;
+// Beyond, a liquid has torn apart and is not stretched any further.
+constexpr double kMaxJ = 1.1;
 
 // Energy per volume at rest of the ratio of volumes J, with derivatives [Pa].
 struct VolumeResponse {
@@ -114,10 +121,14 @@ class Liquid final : public ParticleMaterial {
   void Advance(const double* p, const ParticleStart& start, const Matrix3d& H,
                ParticleState* end) const override {
     const double min_J = LiquidLaw(p).min_J();
-    const double J = start.is_corrected ? start.state.J * (Matrix3d::Identity() + H).determinant()
-                                        : TrialVolume(start, H);
     // a particle that was inverted is one that was compressed to the limit of the law
-    end->J = J < min_J ? min_J : J;
+    double J = std::max(TrialVolume(start, H), min_J);
+    if (start.is_corrected) {
+      const double after = start.state.J * (Matrix3d::Identity() + H).determinant();
+      J = std::clamp(after, (1 - kMaxCorrection) * J, (1 + kMaxCorrection) * J);
+      J = std::clamp(J, min_J, kMaxJ);
+    }
+    end->J = J;
     end->F = start.state.F;
     end->plastic_strain = start.state.plastic_strain;
   }
