@@ -14,7 +14,7 @@ namespace pliant::server {
 namespace {
 
 // Threads that run when nothing else does need long on a busy machine.
-constexpr std::chrono::seconds kPatience{120};
+constexpr std::chrono::seconds kAwakePatience{120};
 constexpr std::chrono::milliseconds kPause{20};
 
 int CountAllowed() {
@@ -25,7 +25,7 @@ int CountAllowed() {
 
 // Asks and answers until `count` processors are awake.
 bool StepUntilAwake(AwakeProcessors* awake, int count) {
-  const auto end = std::chrono::steady_clock::now() + kPatience;
+  const auto end = std::chrono::steady_clock::now() + kAwakePatience;
   while (awake->CountAwake() != count) {
     awake->OnRequest();
     awake->OnReply();
@@ -50,7 +50,7 @@ TEST(AwakeProcessors, AllAreAwakeWhileRequestsFollowEachOtherAndNoneAfterwards) 
   AwakeProcessors awake(&RealTimeline(), kPause);
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(StepUntilAwake(&awake, CountAllowed()));
-    const auto end = std::chrono::steady_clock::now() + kPatience;
+    const auto end = std::chrono::steady_clock::now() + kAwakePatience;
     while (awake.CountAwake() > 0) {
       ASSERT_LT(std::chrono::steady_clock::now(), end);
       std::this_thread::sleep_for(kPause / 4);

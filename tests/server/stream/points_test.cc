@@ -174,7 +174,7 @@ TEST(PointFrame, SizeIsForeseen) {
 TEST(PointFrame, OfABodyThatHasNotMovedIsLeftOut) {
   const auto published = Publish();
   EncodedState state(published, std::make_shared<FrameLayout>(*published->snapshot->model), nullptr,
-                     nullptr, {1, 1, 1});
+                     nullptr, {{1, 1, 1}, {2, 2, 2}});
   v1::Frame frame;
   // pressure would make a body with a surface be sent, as contact changes without motion
   const FrameChoice choice{{},

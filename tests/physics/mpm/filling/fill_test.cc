@@ -126,7 +126,9 @@ TEST(ParticleFill, ParticlesAreInsideAndTheirBallsTouchTheSurfaceAtMost) {
         EXPECT_GT(depth, 0) << of.name;
         EXPECT_LE(fill.radii[i], depth + 1e-15) << of.name;
         // it ends at the surface, unless it has half a spacing
-        if (fill.radii[i] < 0.0499) EXPECT_NEAR(fill.radii[i], depth, 1e-15) << of.name;
+        if (fill.radii[i] < 0.0499) {
+          EXPECT_NEAR(fill.radii[i], depth, 1e-15) << of.name;
+        }
         widest = std::max(widest, fill.radii[i]);
       }
       EXPECT_NEAR(widest, 0.05, 0.008)
