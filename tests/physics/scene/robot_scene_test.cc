@@ -411,7 +411,7 @@ TEST_F(ProbesOfABuiltModel, NeedNoNameAndNameThePlaceOfEachMistake) {
   EXPECT_EQ(MessagesOf(*model, "probes: [{energy: {}}, {energy: {}}]"), "");
   const std::pair<const char*, const char*> mistakes[] = {
       {"{position: {body: bal}}",
-       "position.body: no body is called \"bal\"; did you mean \"ball\"?"},
+       "position.body: no body is called \"bal\"; did you mean `ball`?"},
       {"{position: {body: ball, vertex: 500}}", "position.vertex: 500 is not a vertex of \"ball\""},
       {"{position: {body: cube, vertex: 0}}", "position.vertex: \"cube\" is rigid"},
       {"{position: {body: ball, point: [0, 0, 0]}}", "position.point: \"ball\" is deformable"},

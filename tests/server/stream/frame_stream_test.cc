@@ -199,7 +199,8 @@ TEST_F(FrameStreamTest, PartsComeAtRatesOfTheirOwn) {
   request.mutable_rates()->set_contacts(10);
   const auto stream = hub_.MakeStream(&recorder_, *hub_.Read(request, host_));
   stream->Open();
-  Pass(std::chrono::seconds(2), {stream.get()});
+  // while the ball moves: a field that does not change is not sent again
+  Pass(milliseconds(500), {stream.get()});
   int fields = 0, contacts = 0, forces = 0;
   for (const auto& sent : recorder_.sent) {
     fields += sent.parsed.fields_size();
@@ -207,10 +208,10 @@ TEST_F(FrameStreamTest, PartsComeAtRatesOfTheirOwn) {
     forces += sent.parsed.has_forces();
   }
   const int frames = static_cast<int>(recorder_.sent.size());
-  EXPECT_GE(frames, 195);
+  EXPECT_GE(frames, 48);
   EXPECT_EQ(forces, frames);
-  EXPECT_NEAR(fields, 40, 2);
-  EXPECT_NEAR(contacts, 20, 2);
+  EXPECT_NEAR(fields, 10, 1);
+  EXPECT_NEAR(contacts, 5, 1);
   EXPECT_EQ(recorder_.sent[0].parsed.fields_size(), 1);
   EXPECT_TRUE(recorder_.sent[0].parsed.has_contacts());
   stream->Close();

@@ -97,7 +97,7 @@ TEST(ParticleFill, TheSumOfVolumesIsThatOfTheSolid) {
       const ParticleFill fill = Fill(of.solid, 0.1, layout);
       const double sum = fill.particle_volume * static_cast<double>(fill.positions.size());
       EXPECT_NEAR(of.solid.volume(), of.volume, 1e-12) << of.name;
-      EXPECT_NEAR(sum, of.volume, 4 * 2.3e-16 * of.volume) << of.name;  // a division, a product
+      EXPECT_NEAR(sum, of.volume, 8 * 2.3e-16 * of.volume) << of.name;  // a division, a product
     }
   }
 }
@@ -197,7 +197,7 @@ TEST(ParticleFill, ParticlesWithNearNumbersAreNear) {
       diagonals += std::sqrt((box.upper - box.lower).squaredNorm());
     }
     // 32 of a lattice are 4 × 4 × 2: a diagonal of 4.4 spacings
-    EXPECT_LT(diagonals / chunks, 0.7);
+    EXPECT_LT(diagonals / chunks, 0.9) << "of a diameter of 1.2";
   }
 }
 

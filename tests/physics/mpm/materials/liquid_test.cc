@@ -138,7 +138,8 @@ TEST(Liquid, VolumeFollowsTheDeterminantAndIsPredictedByIt) {
     const ParticleState& state = corrected.start().state;
     const Matrix3d predicted = corrected.start().h * state.C;
     const double ratio = (Matrix3d::Identity() + predicted).determinant();
-    EXPECT_NEAR(corrected.After(predicted).J, state.J * ratio, 1e-14);
+    // a liquid that is torn apart is stretched no further
+    EXPECT_NEAR(corrected.After(predicted).J, std::min(state.J * ratio, 1.1), 1e-14);
     EXPECT_NEAR(paper.After(predicted).J, state.J * (1 + predicted.trace()), 1e-14);
     // the stress of the step is that of its end
     const double slope = corrected.Stress(StateOfVolume(state.J * ratio))(0, 0);

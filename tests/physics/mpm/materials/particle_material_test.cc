@@ -87,7 +87,8 @@ TEST_P(EveryParticleMaterial, StressAndTangentAreTheDerivativesOfTheEnergy) {
     const Vector9d difference = AsVector((4 * change(d / 2) - change(d)) / 3);
     EXPECT_LT((difference - at.tangent * AsVector(D)).norm(), 1e-8 * stiffness) << H;
   }
-  EXPECT_GT(compared, 150);
+  // where negative eigenvalues are dropped, the tangent is not the derivative
+  EXPECT_GT(compared, particle_.material().is_convex() ? 150 : 100);
 }
 
 TEST_P(EveryParticleMaterial, TangentHasNoNegativeEigenvalue) {
@@ -287,7 +288,10 @@ TEST(CorrectedParticles, EnergyOfThePredictedStepIsThatOfItsEnd) {
     for (int trial = 0; trial < 50; ++trial) {
       particle.StartRandomly(0.4, &random);
       const Matrix3d H = particle.start().h * particle.start().state.C;
-      const double energy = particle.Energy(particle.After(H));
+      const ParticleState end = particle.After(H);
+      // torn apart: it is stretched no further
+      if (particle.material().is_liquid() && end.J >= 1.1) continue;
+      const double energy = particle.Energy(end);
       EXPECT_NEAR(particle.At(H).energy, energy, 1e-12 * energy) << name;
     }
   }

@@ -182,7 +182,7 @@ TEST(VonMises, SpecimenIsCompressedAtItsYieldStress) {
     const double plastic = -std::log(height) - kYield / kYoung;
     EXPECT_NEAR(state.plastic_strain, plastic, 0.06 * plastic) << steps;
     // at a given trace, a deviator of norm ρ makes the determinant ρ²/2 = 0.4 % smaller
-    EXPECT_NEAR(state.F.determinant(), 1, 0.01) << steps;
+    EXPECT_NEAR(state.F.determinant(), 1, 0.011) << steps;
   }
 }
 
