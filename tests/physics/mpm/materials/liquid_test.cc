@@ -1,5 +1,6 @@
 // Equation of state, viscosity and volume of LIQUID.
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -147,6 +148,20 @@ TEST(Liquid, VolumeFollowsTheDeterminantAndIsPredictedByIt) {
     const double published = paper.Stress(StateOfVolume(state.J * (1 + predicted.trace())))(0, 0);
     EXPECT_NEAR(paper.At(predicted).stress(0, 0), state.J * published, 1e-9 * 2e5);
   }
+}
+
+// A step that C did not predict: the determinant is followed as far as it is near the linear ratio
+// with which the step was solved, and no liquid is stretched beyond 1.1.
+TEST(Liquid, DeterminantCorrectsTheVolumeWithinBounds) {
+  Particle liquid = MakeLiquid(2e5, 7, 0);
+  liquid.Start(StateOfVolume(0.9));
+  const auto after = [&](double x, double y) {
+    return liquid.After(Vector3d(x, y, 0).asDiagonal()).J;
+  };
+  EXPECT_NEAR(after(0.1, -0.1), 0.9 * 0.99, 1e-14);         // 1 % less than the linear ratio
+  EXPECT_NEAR(after(0.4, -0.4), 0.9 * 0.95, 1e-14);         // 16 % less: bounded
+  EXPECT_NEAR(after(-0.3, -0.3), 0.9 * 0.4 * 1.05, 1e-14);  // 23 % more
+  EXPECT_EQ(after(0.3, 0.3), 1.1);
 }
 
 TEST(Liquid, KeepsItsVolumeWhileItTurns) {

@@ -181,8 +181,10 @@ TEST(VonMises, SpecimenIsCompressedAtItsYieldStress) {
     // elastic stretches scale the strain of a step by 1 − ρ/2 or so
     const double plastic = -std::log(height) - kYield / kYoung;
     EXPECT_NEAR(state.plastic_strain, plastic, 0.06 * plastic) << steps;
-    // at a given trace, a deviator of norm ρ makes the determinant ρ²/2 = 0.4 % smaller
-    EXPECT_NEAR(state.F.determinant(), 1, 0.011) << steps;
+    // the trace is (1 − 2ν) σ_Y/E = 0.15 % below 3, and a deviator of norm s takes s²/2 off the
+    // determinant, with ρ and √1.5 times the strain of the last step in s: 0.6 % and 1.0 %. What is
+    // lost does not grow with the number of steps
+    EXPECT_NEAR(state.F.determinant(), 1, steps == 500 ? 0.007 : 0.012) << steps;
   }
 }
 
