@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 
 #include "physics/mpm/filling/sample_elimination.h"
 #include "physics/mpm/filling/surface_points.h"
@@ -23,11 +24,10 @@ constexpr double kAskedCells = 64;
 // radius of balls that fill space, 2 ∛(1 / (4 √2)).
 constexpr double kReach = 1.1225;
 
-// Cells of a lattice that divide the bounds of a solid.
+// Cells of a lattice that divide a box.
 struct Lattice {
-  Lattice(const Solid& solid, double spacing)
-      : center(0.5 * (solid.bounds().lower + solid.bounds().upper)) {
-    const Vector3d size = solid.bounds().upper - solid.bounds().lower;
+  Lattice(const AxisAlignedBox& box, double spacing) : center(0.5 * (box.lower + box.upper)) {
+    const Vector3d size = box.upper - box.lower;
     for (int i = 0; i < 3; ++i) {
       count[i] = CountAlong(size[i], spacing);
       step[i] = size[i] / count[i];
@@ -42,17 +42,24 @@ struct Lattice {
     return p;
   }
 
+  double CalcDiagonal() const { return std::sqrt(step.squaredNorm()); }  // of a cell
+
   Vector3d center, step;
   std::array<int, 3> count;
 };
 
-// Visits the cells that a solid may reach into, by halving blocks of cells.
+// Visits the cells that a solid, or the space within `margin` of it, may reach into, by halving
+// blocks of cells.
 class CellSearch {
  public:
   // Distances of at least `depth` inside need not be exact.
-  CellSearch(const Solid& solid, const Lattice& lattice, double depth,
+  CellSearch(const Solid& solid, const Lattice& lattice, double margin, double depth,
              const IsCancelled& is_cancelled)
-      : solid_(solid), lattice_(lattice), depth_(depth), is_cancelled_(is_cancelled) {}
+      : solid_(solid),
+        lattice_(lattice),
+        margin_(margin),
+        depth_(depth),
+        is_cancelled_(is_cancelled) {}
 
   // Calls visit(cell, distance) with the signed distance of the centre of the cell. False: it was
   // cancelled.
@@ -78,7 +85,7 @@ class CellSearch {
         return false;
       distance = solid_.CalcDistance(lattice_.At(0.5 * (begin + end)));
       const double radius = 0.5 * std::sqrt(size.squaredNorm());
-      if (distance > 1.001 * radius) return true;
+      if (distance > margin_ + 1.001 * radius) return true;
       is_deep = distance < -depth_ - 1.001 * radius;
     }
     if (is_cell) {
@@ -97,7 +104,7 @@ class CellSearch {
 
   const Solid& solid_;
   const Lattice& lattice_;
-  double depth_;
+  double margin_, depth_;
   const IsCancelled& is_cancelled_;
 };
 
@@ -107,9 +114,9 @@ Vector3d ToVector(const std::array<int, 3>& cell) {
 
 bool FillWithLattice(const Solid& solid, double spacing, const IsCancelled& is_cancelled,
                      ParticleFill* fill) {
-  const Lattice lattice(solid, spacing);
+  const Lattice lattice(solid.bounds(), spacing);
   const double max_radius = 0.5 * lattice.step.maxCoeff();
-  return CellSearch(solid, lattice, max_radius, is_cancelled)
+  return CellSearch(solid, lattice, 0, max_radius, is_cancelled)
       .Run([&](const std::array<int, 3>& cell, double distance) {
         if (!(distance < 0)) return;
         fill->positions.push_back(lattice.At(ToVector(cell) + Vector3d::Constant(0.5)));
@@ -117,44 +124,78 @@ bool FillWithLattice(const Solid& solid, double spacing, const IsCancelled& is_c
       });
 }
 
-bool FillWithPoissonDisks(const Solid& solid, const FillOptions& options,
-                          const IsCancelled& is_cancelled, ParticleFill* fill) {
-  const double spacing = options.spacing;
-  const Lattice lattice(solid, spacing);
+// Random points, and the cells of a lattice in which they are.
+struct Candidates {
+  std::vector<Vector3d> points;
+  std::vector<int> cells;
+};
+
+// Throws a point into each cell that a solid, or the space within `margin` of it, may reach into,
+// again and again, which spreads them more evenly than chance: until there are `wanted` more, but
+// at most `rounds` times. Keeps those for which accept(point, distance of the centre of its cell).
+// False: it was cancelled.
+template <typename Accept>
+bool Throw(const Solid& solid, const Lattice& lattice, double margin, std::size_t wanted,
+           int rounds, const IsCancelled& is_cancelled, RandomNumbers* random,
+           Candidates* candidates, const Accept& accept) {
   struct Cell {
     std::array<int, 3> number;
-    bool is_inside;
+    double distance;
   };
   std::vector<Cell> cells;
-  const double diagonal = std::sqrt(lattice.step.squaredNorm());
-  const bool goes_on = CellSearch(solid, lattice, diagonal, is_cancelled)
-                           .Run([&](const std::array<int, 3>& cell, double distance) {
-                             cells.push_back({cell, distance <= -diagonal});
-                           });
-  if (!goes_on) return false;
-
-  // one point a cell at a time: candidates are spread more evenly than by chance
-  const int count =
-      std::max(1, static_cast<int>(solid.volume() / (spacing * spacing * spacing) + 0.5));
-  const std::size_t wanted = std::size_t{kCandidates} * count;
-  RandomNumbers random(options.seed);
-  std::vector<Vector3d> candidates;
-  std::vector<int> cell_of;
-  for (int round = 0; round < kMaxThrows && candidates.size() < wanted; ++round) {
+  const auto add = [&](const std::array<int, 3>& number, double distance) {
+    cells.push_back({number, distance});
+  };
+  if (!CellSearch(solid, lattice, margin, lattice.CalcDiagonal(), is_cancelled).Run(add))
+    return false;
+  wanted += candidates->points.size();
+  for (int round = 0; round < rounds && candidates->points.size() < wanted; ++round) {
     if (is_cancelled && is_cancelled()) return false;
     for (std::size_t c = 0; c < cells.size(); ++c) {
-      const double x = random.Next(), y = random.Next(), z = random.Next();
+      const double x = random->Next(), y = random->Next(), z = random->Next();
       const Vector3d p = lattice.At(ToVector(cells[c].number) + Vector3d(x, y, z));
-      if (!cells[c].is_inside && !(solid.CalcDistance(p) < 0)) continue;
-      candidates.push_back(p);
-      cell_of.push_back(static_cast<int>(c));
+      if (!accept(p, cells[c].distance)) continue;
+      candidates->points.push_back(p);
+      candidates->cells.push_back(static_cast<int>(c));
     }
   }
-  std::vector<int> chosen = EliminateCrowded(candidates, 0, count, kReach * spacing);
-  std::ranges::stable_sort(chosen, {}, [&](int i) { return cell_of[i]; });
+  return true;
+}
+
+bool FillWithPoissonDisks(const Solid& solid, const FillOptions& options,
+                          const IsCancelled& is_cancelled, ParticleFill* fill) {
+  const double spacing = options.spacing, reach = kReach * spacing;
+  const int count =
+      std::max(1, static_cast<int>(solid.volume() / (spacing * spacing * spacing) + 0.5));
+  RandomNumbers random(options.seed);
+  Candidates candidates;
+  const Lattice within(solid.bounds(), spacing);
+  const double deep = -within.CalcDiagonal();
+  if (!Throw(solid, within, 0, std::size_t{kCandidates} * count, kMaxThrows, is_cancelled, &random,
+             &candidates, [&](const Vector3d& p, double distance) {
+               return distance <= deep || solid.CalcDistance(p) < 0;
+             }))
+    return false;
+  const std::size_t num_within = candidates.points.size();
+  // points around the solid, without which particles would gather at its surface
+  AxisAlignedBox bounds = solid.bounds();
+  bounds.Grow(reach);
+  const Lattice around(bounds, spacing);
+  if (!Throw(solid, around, reach, std::numeric_limits<int>::max(), kCandidates, is_cancelled,
+             &random, &candidates, [&](const Vector3d& p, double distance) {
+               if (distance <= -around.CalcDiagonal()) return false;
+               const double of_point = solid.CalcDistance(p);
+               return of_point >= 0 && of_point < reach;
+             }))
+    return false;
+
+  const int num_around = static_cast<int>(candidates.points.size() - num_within);
+  std::vector<int> chosen = EliminateCrowded(candidates.points, 0, num_around, count, reach);
+  std::ranges::stable_sort(chosen, {}, [&](int i) { return candidates.cells[i]; });
   for (const int i : chosen) {
-    fill->positions.push_back(candidates[i]);
-    fill->radii.push_back(std::min(-solid.CalcDistance(candidates[i]), 0.5 * spacing));
+    const Vector3d& p = candidates.points[i];
+    fill->positions.push_back(p);
+    fill->radii.push_back(std::min(-solid.CalcDistance(p), 0.5 * spacing));
   }
   return true;
 }

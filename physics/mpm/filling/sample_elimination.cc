@@ -85,8 +85,9 @@ class Neighborhoods {
 
 }  // namespace
 
-std::vector<int> EliminateCrowded(std::span<const Vector3d> points, int num_fixed, int count,
-                                  double reach) {
+std::vector<int> EliminateCrowded(std::span<const Vector3d> points, int num_fixed, int num_outside,
+                                  int count, double reach) {
+  const int end = static_cast<int>(points.size()) - num_outside;  // of those that are chosen from
   const Neighborhoods near(points, reach);
   // (1 − d / reach)⁸, the weight of the paper
   const auto crowding = [&](double distance2) {
@@ -103,7 +104,7 @@ std::vector<int> EliminateCrowded(std::span<const Vector3d> points, int num_fixe
   }
 
   // crowds only shrink: an entry that is out of date is too large, and is sorted in again
-  std::int64_t surplus = static_cast<std::int64_t>(queue.size()) - count;
+  int surplus = end - num_fixed - count;
   while (surplus > 0) {
     const auto [believed, rank] = queue.top();
     queue.pop();
@@ -113,12 +114,12 @@ std::vector<int> EliminateCrowded(std::span<const Vector3d> points, int num_fixe
     }
     is_kept[rank] = 0;
     near.VisitNear(rank, [&](int other, double distance2) { crowd[other] -= crowding(distance2); });
-    --surplus;
+    surplus -= near.index(rank) < end;
   }
 
   std::vector<int> chosen;
   for (int rank = 0; rank < near.size(); ++rank)
-    if (is_kept[rank]) chosen.push_back(near.index(rank));
+    if (is_kept[rank] && near.index(rank) < end) chosen.push_back(near.index(rank));
   std::ranges::sort(chosen);
   return chosen;
 }

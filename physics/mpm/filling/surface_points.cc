@@ -121,7 +121,7 @@ std::vector<Vector3d> SpreadOverEdges(const TriangleMesh& mesh, const TriangleBv
     const Vector3d &a = mesh.vertices[edges[edge][0]], &b = mesh.vertices[edges[edge][1]];
     points.push_back(a + random->Next() * (b - a));
   });
-  return Choose(points, EliminateCrowded(points, num_corners, count, spacing));
+  return Choose(points, EliminateCrowded(points, num_corners, 0, count, spacing));
 }
 
 std::vector<Vector3d> SpreadOverMesh(const TriangleMesh& mesh, const TriangleBvh* edges_of,
@@ -147,7 +147,7 @@ std::vector<Vector3d> SpreadOverMesh(const TriangleMesh& mesh, const TriangleBvh
     const Vector3d &a = mesh.vertices[t[0]], &b = mesh.vertices[t[1]], &c = mesh.vertices[t[2]];
     points.push_back((1 - root) * a + root * ((1 - along) * b + along * c));
   });
-  return Choose(points, EliminateCrowded(points, num_fixed, std::max(0, count - num_fixed),
+  return Choose(points, EliminateCrowded(points, num_fixed, 0, std::max(0, count - num_fixed),
                                          kSurfaceReach * spacing));
 }
 

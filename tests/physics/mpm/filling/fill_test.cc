@@ -73,9 +73,9 @@ std::vector<NamedSolid> AllSolids() {
                  2 * kPi * 0.25 + kPi * 1.2});
   all.push_back({"capsule", Solid(Geometry(Capsule{0.4, 1})), kPi * 0.16 + 4.0 / 3 * kPi * 0.064,
                  0.8 * kPi * 1.8});
-  // area by Knud Thomsen's formula, within 1.1 %
+  // area by numerical integration
   all.push_back({"ellipsoid", Solid(Geometry(Ellipsoid{Vector3d(0.4, 0.6, 0.9)})),
-                 4.0 / 3 * kPi * 0.216, 4.7785});
+                 4.0 / 3 * kPi * 0.216, 4.9238});
   all.push_back(
       {"torus", Solid(Torus{0.6, 0.25}), 2 * kPi * kPi * 0.6 * 0.0625, 4 * kPi * kPi * 0.6 * 0.25});
   all.push_back({"surface", MakeSolid(notched), 11 * 0.064, (22 + 14) * 0.16});
@@ -153,8 +153,20 @@ TEST(ParticleFill, PoissonDisksAreSpreadEvenly) {
       double nearest = 1;
       for (const Vector3d& x : fill.positions)
         nearest = std::min(nearest, std::sqrt((x - p).squaredNorm()));
-      EXPECT_LT(nearest, 0.13) << of.name;
+      EXPECT_LT(nearest, 0.14) << of.name;
     }
+  }
+}
+
+// Elimination without points around the solid leaves 38 % of them there.
+TEST(ParticleFill, PoissonDisksDoNotGatherAtTheSurface) {
+  const Solid box(Geometry(Box{Vector3d(0.5, 0.4, 0.6)}));
+  for (const std::uint64_t seed : {0, 1, 2}) {
+    const ParticleFill fill = Fill(box, 0.1, Layout::kPoissonDisk, seed);
+    const auto near = std::ranges::count_if(fill.radii, [](double r) { return r < 0.05; });
+    const double share = static_cast<double>(near) / static_cast<double>(fill.radii.size());
+    // the volume within half a spacing; 960 random points would have it within 0.0145
+    EXPECT_NEAR(share, 1 - 0.9 * 0.7 * 1.1 / 0.96, 0.03) << seed;
   }
 }
 
