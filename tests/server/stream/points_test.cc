@@ -171,12 +171,12 @@ TEST(PointFrame, SizeIsForeseen) {
   }
 }
 
-TEST(PointFrame, OfABodyThatHasNotMovedIsLeftOut) {
+TEST(PointFrame, OfABodyThatHasNotMovedIsLeftOutWhateverTouchesIt) {
   const auto published = Publish();
+  // points have no fields of contact, which would change without motion
   EncodedState state(published, std::make_shared<FrameLayout>(*published->snapshot->model), nullptr,
-                     nullptr, {{1, 1, 1}, {2, 2, 2}});
+                     nullptr, {.moved = {1, 1, 1}, .touched = {2, 2, 2}});
   v1::Frame frame;
-  // pressure would make a body with a surface be sent, as contact changes without motion
   const FrameChoice choice{{},
                            {v1::FIELD_MEASURE_VOLUME_RATIO, v1::FIELD_MEASURE_CONTACT_PRESSURE}};
   ASSERT_TRUE(
