@@ -12,6 +12,9 @@ using solvers::ConstraintSystem;
 
 namespace {
 
+// Velocities beyond count as not finite: their squares overflow, and nothing moves so fast.
+constexpr double kMaxSpeed = 1e100;
+
 // Whether all blocks of a batch have been factored in this step, with their present participants.
 bool IsFactored(const Participation& participation, const Reduction& reduction,
                 std::span<const int> blocks) {
@@ -293,7 +296,7 @@ absl::Status CompleteVelocities(std::span<const double> v_participating, const S
   });
   for (int b = 0; b < blocks.count(); ++b) {
     for (const double x : blocks.spaces.Part(b, *v)) {
-      if (!std::isfinite(x))
+      if (!(std::abs(x) < kMaxSpeed))
         return FailAtBlock(blocks.model, b, absl::InternalError("its velocities are not finite"));
     }
   }

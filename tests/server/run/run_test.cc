@@ -340,7 +340,7 @@ bodies:
   options_.out_folder = folder_.File("results");
   ASSERT_EQ(Execute(), kDone) << err_.str();
   const std::size_t particles = Report()["model"]["particles"];
-  const std::string vtu = TemporaryFolder::Read(options_.out_folder + "/fields/frame_000010.vtu");
+  const std::string vtu = TemporaryFolder::Read(options_.out_folder + "/fields/frame_000005.vtu");
   EXPECT_EQ(ReadAppended<std::uint8_t>(vtu, "types"), std::vector<std::uint8_t>(particles, 1));
   const auto bodies = ReadAppended<std::int32_t>(vtu, "body");
   EXPECT_EQ(bodies.front(), 0);
@@ -359,9 +359,11 @@ bodies:
     ASSERT_EQ(connectivity[i], static_cast<std::int64_t>(i));
     // they fall without deforming
     EXPECT_NEAR(points[3 * i], bodies[i] == 0 ? 0.05 : 1, 0.07);
-    EXPECT_NEAR(velocity[3 * i], bodies[i] == 0 ? 0.5 : 0, 1e-6);
-    EXPECT_NEAR(velocity[3 * i + 2], -0.981, 1e-6);
-    EXPECT_NEAR(ratio[i], 1, 1e-6);
+    // water evens out what cells its particles were counted into
+    const double rest = bodies[i] == 0 ? 1e-6 : 5e-3;
+    EXPECT_NEAR(velocity[3 * i], bodies[i] == 0 ? 0.5 : 0, rest);
+    EXPECT_NEAR(velocity[3 * i + 2], -0.981, rest);
+    EXPECT_NEAR(ratio[i], 1, bodies[i] == 0 ? 1e-6 : 1e-3);
     EXPECT_NEAR(plastic[i], 0, 1e-6);
   }
 }
