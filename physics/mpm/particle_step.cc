@@ -234,45 +234,12 @@ class ParticleStep final : public BlockStep {
 
   // Assembles A and m at v_linear_.
   absl::Status LineariseThere() {
-    const double lumped = model_->lumped(), consistent = 1 - lumped, h = stage_.h;
+    const double lumped = model_->lumped();
     std::ranges::fill(A_.values, 0.0);
     residual_.assign(v_linear_.size(), 0.0);
     elastic_.assign(v_linear_.size(), 0.0);
     gradients_.resize(model_->num_particles);
-    Evaluation sum;
-    const std::span<const ActiveGrid::Cell> cells = transfer_.grid().cells();
-    matrices_.resize(std::min<std::size_t>(cells.size(), kCellsAtOnce));
-    for (std::size_t first = 0; first < cells.size(); first += kCellsAtOnce) {
-      const int count = static_cast<int>(std::min<std::size_t>(kCellsAtOnce, cells.size() - first));
-      ParallelFor(count, kCellsPerTask, [&](int k) {
-        const ActiveGrid::Cell& cell = cells[first + k];
-        CellTerms& terms = matrices_[k];
-        terms.Clear();
-        NodeVectors nodes;
-        ParticleTransfer::Gather(cell, v_linear_, &nodes);
-        ParticleResponse response;
-        for (int i = cell.first; i < cell.first + cell.count; ++i) {
-          const int p = transfer_.particle_at(i);
-          const Kernel kernel = transfer_.MakeKernel(p, cell);
-          const double m = consistent * model_->particle_mass[p], V = model_->particle_volume[p];
-          const Vector3d v = Interpolate(kernel, nodes);
-          gradients_[p] = h * InterpolateGradient(kernel, nodes);
-          model_->material_of(p).Respond(model_->parameters_of(p), transfer_.start(p),
-                                         gradients_[p], true, &response);
-          terms.energy += 0.5 * m * v.squaredNorm() + V * response.energy;
-          terms.elastic += V * std::abs(response.energy);
-          AddForces(kernel, m * v, V * h * response.stress, &terms);
-          terms.matrix.Add(kernel, V * h * h, response.tangent, m);
-        }
-      });
-      for (int k = 0; k < count; ++k) {
-        const std::size_t c = first + k;
-        sum.energy += matrices_[k].energy;
-        sum.scale += matrices_[k].elastic;
-        Scatter(cells[c], matrices_[k], residual_, elastic_);
-        matrices_[k].matrix.Scatter(PlacesOf(c), A_.values);
-      }
-    }
+    const Evaluation sum = AddParticles(v_linear_, true, residual_, elastic_);
     const solvers::BlockPattern& pattern = *A_.pattern;
     const std::span<const double> mass = transfer_.masses();
     for (int i = 0; i < pattern.num_nodes; ++i) {
@@ -294,11 +261,6 @@ class ParticleStep final : public BlockStep {
     NodeVectors momentum, force;
     double energy = 0, elastic = 0;
     CellMatrix matrix;
-    void Clear() {
-      momentum = force = {};
-      energy = elastic = 0;
-      matrix.Clear();
-    }
   };
 
   static void AddForces(const Kernel& kernel, const Vector3d& momentum, const Matrix3d& stress,
@@ -346,6 +308,14 @@ class ParticleStep final : public BlockStep {
   Evaluation Evaluate(std::span<const double> v, std::span<double> residual) {
     std::ranges::fill(residual, 0.0);
     trial_elastic_.assign(v.size(), 0.0);
+    return CompleteEvaluation(v, AddParticles(v, false, residual, trial_elastic_), residual);
+  }
+
+  // Adds what the particles contribute to m(v), in the order of their cells, and its elastic part;
+  // where v is to be the point of linearisation, also the tangent to A_ and the displacement
+  // gradients.
+  Evaluation AddParticles(std::span<const double> v, bool is_to_linearise,
+                          std::span<double> residual, std::span<double> elastic) {
     const double consistent = 1 - model_->lumped(), h = stage_.h;
     Evaluation sum;
     const std::span<const ActiveGrid::Cell> cells = transfer_.grid().cells();
@@ -357,6 +327,7 @@ class ParticleStep final : public BlockStep {
         CellTerms& terms = matrices_[k];
         terms.momentum = terms.force = {};
         terms.energy = terms.elastic = 0;
+        if (is_to_linearise) terms.matrix.Clear();
         NodeVectors nodes;
         ParticleTransfer::Gather(cell, v, &nodes);
         ParticleResponse response;
@@ -365,20 +336,26 @@ class ParticleStep final : public BlockStep {
           const Kernel kernel = transfer_.MakeKernel(p, cell);
           const double m = consistent * model_->particle_mass[p], V = model_->particle_volume[p];
           const Vector3d velocity = Interpolate(kernel, nodes);
-          model_->material_of(p).Respond(model_->parameters_of(p), transfer_.start(p),
-                                         h * InterpolateGradient(kernel, nodes), false, &response);
+          const Matrix3d H = h * InterpolateGradient(kernel, nodes);
+          model_->material_of(p).Respond(model_->parameters_of(p), transfer_.start(p), H,
+                                         is_to_linearise, &response);
           terms.energy += 0.5 * m * velocity.squaredNorm() + V * response.energy;
           terms.elastic += V * std::abs(response.energy);
           AddForces(kernel, m * velocity, V * h * response.stress, &terms);
+          if (!is_to_linearise) continue;
+          gradients_[p] = H;
+          terms.matrix.Add(kernel, V * h * h, response.tangent, m);
         }
       });
       for (int k = 0; k < count; ++k) {
+        const std::size_t c = first + k;
         sum.energy += matrices_[k].energy;
         sum.scale += matrices_[k].elastic;
-        Scatter(cells[first + k], matrices_[k], residual, trial_elastic_);
+        Scatter(cells[c], matrices_[k], residual, elastic);
+        if (is_to_linearise) matrices_[k].matrix.Scatter(PlacesOf(c), A_.values);
       }
     }
-    return CompleteEvaluation(v, sum, residual);
+    return sum;
   }
 
   absl::Status FactorAs(std::span<const int> participants, solvers::ComplementForm form,
