@@ -88,17 +88,17 @@ MotionBound BoundMotion(const Model& model, const State& state, const BodyMotion
   const Body& body = model.bodies[index];
   MotionBound bound;
   if (body.block == kWorldBlock) return bound;
-  if (kind != GeometryKind::kShapes) {
+  const NodeSet* nodes = model.abilities[body.block].nodes;
+  if (kind != GeometryKind::kShapes && nodes != nullptr) {
     const std::span<const double> v = model.Velocities(state, body.block);
-    const std::size_t count = v.size() / 3;
-    if (count == 0) return bound;
-    for (std::size_t i = 0; i < count; ++i) bound.velocity += VertexAt(v, static_cast<int>(i));
-    bound.velocity /= static_cast<double>(count);
+    const IndexRange range = nodes->nodes_of(body.part);
+    if (range.count == 0) return bound;
+    const int end = range.first + range.count;
+    for (int i = range.first; i < end; ++i) bound.velocity += VertexAt(v, i);
+    bound.velocity /= static_cast<double>(range.count);
     double largest = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      largest =
-          std::max(largest, (VertexAt(v, static_cast<int>(i)) - bound.velocity).squaredNorm());
-    }
+    for (int i = range.first; i < end; ++i)
+      largest = std::max(largest, (VertexAt(v, i) - bound.velocity).squaredNorm());
     bound.deviation = std::sqrt(largest);
     return bound;
   }

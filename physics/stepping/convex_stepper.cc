@@ -11,6 +11,7 @@
 #include "physics/stepping/integrators/theta_method.h"
 #include "physics/stepping/report/step_timer.h"
 #include "physics/stepping/solve.h"
+#include "solvers/convex/law_residual.h"
 #include "solvers/convex/sap.h"
 
 namespace pliant::physics {
@@ -116,9 +117,13 @@ class ConvexStepper final : public Stepper {
     if (!status.ok()) return status;
     timer.Lap(Phase::kSolve);
 
-    // convergence is judged on the full system
-    report->residual = CalcSolutionResidual(solution_, &stages_);
-    report->momentum_residual = report->residual;
+    // convergence is judged on the full system: momentum, and the laws of contacts and rows
+    report->momentum_residual = CalcSolutionResidual(solution_, &stages_);
+    report->complementarity = CalcComplementarity(h);
+    const double law =
+        solvers::CalcLawResidual(stages_.system, contact_laws_, row_laws_, options.law,
+                                 solution_.impulses, solution_.v_participating);
+    report->residual = std::max(law, report->momentum_residual);
     report->End(EndOf(report->residual <= options.tolerance, *report));
     report->stalled = report->stalled && !report->converged;
     timer.Lap(Phase::kCheck);
@@ -146,7 +151,7 @@ class ConvexStepper final : public Stepper {
     std::vector<double> residuals;
   };
 
-  void MakeProblem(const solvers::IslandView& island, double h, Work* work) const {
+  void MakeProblem(const solvers::IslandView& island, double h, Work* work) {
     const ConstraintSystem& system = *island.system;
     ConvexProblem& problem = work->problem;
     problem.Clear();
@@ -188,8 +193,12 @@ class ConvexStepper final : public Stepper {
         added.v_hat.head<2>() = added.R.x() * last.head<2>();
       }
       added.expected = c < stages_.contacts.num_solved ? solved_[c] : last;
+      contact_laws_[c] = added;
     }
-    for (const int k : island.rows) problem.rows.push_back(Regularise(system.rows[k], options, h));
+    for (const int k : island.rows) {
+      row_laws_[k] = Regularise(system.rows[k], options, h);
+      problem.rows.push_back(row_laws_[k]);
+    }
   }
 
   void SolveIsland(const solvers::IslandView& island, double h, Work* work, Outcome* outcome) {
@@ -254,6 +263,8 @@ class ConvexStepper final : public Stepper {
     solved_.assign(found.begin(), found.begin() + stages_.contacts.num_solved);
     solution_.v_moving = solution_.v_participating;
     closing_.resize(found.size());
+    contact_laws_.resize(found.size());
+    row_laws_.resize(solution_.impulses.rows.size());
     const std::vector<solvers::IslandView>& islands = stages_.islands.views;
     const int count = static_cast<int>(islands.size());
     if (outcomes_.size() < islands.size()) outcomes_.resize(islands.size());
@@ -278,7 +289,6 @@ class ConvexStepper final : public Stepper {
     // tolerance
     report->stalled = false;
     report->iterations = 0;
-    report->complementarity = 0;
     is_recovering_ = false;
     for (int k = 0; k < count; ++k) {
       const Outcome& result = outcomes_[k];
@@ -290,16 +300,20 @@ class ConvexStepper final : public Stepper {
         report->iteration_residuals.assign(result.residuals.begin(), result.residuals.end());
       }
     }
-    for (std::size_t c = 0; c < found.size(); ++c) {
-      // natural map of the rigid contact law: the error of the regularisation
+  }
+
+  // Natural map of the rigid contact law: the error of the regularisation [m/s].
+  double CalcComplementarity(double h) const {
+    double worst = 0;
+    for (std::size_t c = 0; c < stages_.system.contacts.size(); ++c) {
       const ConstraintSystem::Contact& contact = stages_.system.contacts[c];
       const double w = std::sqrt(contact.W.squaredNorm()) / 3;
       const double v_n =
           CalcContactVelocity(stages_.system, static_cast<int>(c), solution_.v_participating).z();
       const double open = (contact.gap + contact.allowed_overlap) / h + v_n;
-      report->complementarity =
-          std::max(report->complementarity, std::abs(std::min(open, w * found[c].z())));
+      worst = std::max(worst, std::abs(std::min(open, w * solution_.impulses.contacts[c].z())));
     }
+    return worst;
   }
 
   // Why the step ended; `is_met`: its own criterion is met.
@@ -323,8 +337,10 @@ class ConvexStepper final : public Stepper {
   const double gravity_ = std::sqrt(model_.gravity.squaredNorm());  // [m/s²]
   StepStages stages_;
   Turning turning_{model_};
-  std::vector<double> closing_;  // of each contact, by turning [m]
-  std::vector<Work> work_;       // of islands of several blocks, in their order
+  std::vector<double> closing_;                       // of each contact, by turning [m]
+  std::vector<ConvexProblem::Contact> contact_laws_;  // as solved, of the whole system
+  std::vector<ConvexProblem::Row> row_laws_;
+  std::vector<Work> work_;  // of islands of several blocks, in their order
   std::vector<Work*> work_of_;
   tbb::enumerable_thread_specific<Work> single_work_;
   std::vector<Outcome> outcomes_;  // of each island

@@ -7,6 +7,7 @@
 #include "physics/stepping/integrators/theta_method.h"
 #include "physics/stepping/report/step_timer.h"
 #include "physics/stepping/solve.h"
+#include "solvers/nonsmooth/law_residual.h"
 #include "solvers/nonsmooth/nonsmooth_newton.h"
 
 namespace pliant::physics {
@@ -20,6 +21,8 @@ using solvers::NonsmoothProblem;
 constexpr int kMaxSerialIslandRows = 64;
 // limit on μ, beyond which no loaded contact slips: wider cones cost digits and gain nothing
 constexpr double kMaxConeFriction = 1e4;
+// the tolerance of a law computed again, relative to that of the solver
+constexpr double kLawRounding = 1.001;
 
 solvers::NonsmoothOptions ToSolver(const NonsmoothOptions& options) {
   using Preconditioner = NonsmoothOptions::Preconditioner;
@@ -198,6 +201,11 @@ class NonsmoothStepper final : public Stepper {
     if (!status.ok()) return status;
     timer.Lap(Phase::kSolve);
 
+    // the laws of contacts and rows at the velocities returned
+    const double law = CalcLawResidual();
+    if (report->converged && !(law <= kLawRounding * options.tolerance))
+      report->End(solvers::StopReason::kResidual);
+    report->residual = std::max(law, report->residual);
     // momentum balance on the full system; in maximal coordinates, Newton's residual includes it
     if (!model_.method.is_maximal()) {
       report->momentum_residual = CalcSolutionResidual(solution_, &stages_);
@@ -315,6 +323,16 @@ class NonsmoothStepper final : public Stepper {
           return contact.friction > kMaxConeFriction;
         });
     return absl::OkStatus();
+  }
+
+  double CalcLawResidual() const {
+    double worst = 0;
+    for (std::size_t k = 0; k < stages_.islands.views.size(); ++k) {
+      const double law =
+          solvers::CalcLawResidual(work_[k].problem, solution_.impulses, solution_.v_participating);
+      worst = std::isnan(law) ? law : std::max(worst, law);
+    }
+    return worst;
   }
 
   const Model& model_;

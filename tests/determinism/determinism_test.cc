@@ -109,6 +109,9 @@ TEST(StateHash, EveryBitOfTheStateFlipsIt) {
   ASSERT_FALSE(state.constraints.empty());
   ASSERT_FALSE(state.controls.empty());
   state.resting_constraints.emplace_back();
+  state.internals = {{0.5}};
+  state.gains = {1, 2, 3};
+  state.drives = {1};
 
   std::set<std::string> hashes = {HashState(state)};
   std::size_t flips = 0;

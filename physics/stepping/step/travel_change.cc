@@ -41,7 +41,8 @@ bool TravelChange::MayChange(int block, const State& state, double speed) {
   const BlockAbilities& of = model_.abilities[block];
   if (of.nodes != nullptr) {
     double largest = 0;
-    for (int i = first; i + 2 < end; i += 3)
+    const int end_of_nodes = first + 3 * of.nodes->num_nodes();
+    for (int i = first; i < end_of_nodes; i += 3)
       largest = std::max(largest, (VectorAt(state_.v, i) - VectorAt(state.v, i)).squaredNorm());
     if (largest > speed * speed) return true;
   }

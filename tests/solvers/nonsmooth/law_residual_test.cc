@@ -1,0 +1,101 @@
+#include "solvers/nonsmooth/law_residual.h"
+
+#include <cmath>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "solvers/problem/whole_island.h"
+
+namespace pliant::solvers {
+namespace {
+
+using Eigen::Vector3d;
+
+// A particle of 2 kg on the ground, whose free motion approaches it with 1 m/s and slides with 3
+// m/s, and a stop that its second velocity meets.
+class LawResidual : public ::testing::Test {
+ protected:
+  LawResidual() {
+    system_.h = problem_.h = kStep;
+    system_.num_velocities = 3;
+    system_.blocks.push_back({0, 3, std::span<const double>(A_.data(), A_.size())});
+    system_.v_star = {3, 0, -1};
+    ConstraintSystem::Contact& contact = system_.contacts.emplace_back();
+    contact.num_entries = 1;
+    contact.W = Eigen::Matrix3d::Identity() / kMass;
+    system_.entries.push_back({0, 0, 3, 0});
+    system_.values = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    problem_.contacts.push_back({.friction = 0.5});
+    ConstraintSystem::Row& row = system_.rows.emplace_back();
+    row.first_entry = row.num_entries = 1;
+    row.W = 1 / kMass;
+    system_.entries.push_back({0, 1, 1, 9});
+    system_.values.push_back(1);
+    problem_.rows.push_back({.lower = 0, .upper = 7});
+    // the impulse stops the normal motion and takes 1 kg m/s from the slip, which remains 2.5 m/s
+    impulses_ = {{Vector3d(-1, 0, 2)}, {0}};
+    v_ = {2.5, 0, 0};
+  }
+
+  double Find() {
+    const WholeIsland whole(system_);
+    problem_.island = whole.view();
+    return CalcLawResidual(problem_, impulses_, v_);
+  }
+
+  static constexpr double kStep = 0.01, kMass = 2;
+  Eigen::Matrix3d A_ = kMass * Eigen::Matrix3d::Identity();
+  ConstraintSystem system_;
+  NonsmoothProblem problem_;
+  Impulses impulses_;
+  std::vector<double> v_;
+};
+
+TEST_F(LawResidual, IsZeroAtTheSolution) {
+  EXPECT_LE(Find(), 1e-16);
+}
+
+TEST_F(LawResidual, IsTheDistanceByWhichAContactClosesInTheStep) {
+  v_[2] = -0.3;
+  EXPECT_NEAR(Find(), 0.3 * kStep, 1e-15);
+}
+
+TEST_F(LawResidual, SeesThatAnOpeningContactPushes) {
+  v_[2] = 0.3;
+  EXPECT_NEAR(Find(), 0.3 * kStep, 1e-15);
+}
+
+TEST_F(LawResidual, SeesFrictionBeyondTheConeWithinItAndAcrossTheSlip) {
+  // a force f away from the one the law gives moves the particle by f h² / m
+  const Vector3d solution = impulses_.contacts[0];
+  for (const Vector3d& change : {Vector3d(-0.1, 0, 0), Vector3d(0.1, 0, 0)}) {
+    impulses_.contacts[0] = solution + change;
+    EXPECT_NEAR(Find(), 0.1 * kStep / kMass, 1e-15) << change.transpose();
+  }
+  impulses_.contacts[0] = Vector3d(0, -1, 2);
+  EXPECT_GT(Find(), 0.5 * kStep / kMass);
+}
+
+TEST_F(LawResidual, HoldsRowsToTheirBounds) {
+  v_[1] = -0.2;  // against the stop
+  EXPECT_NEAR(Find(), 0.2 * kStep, 1e-15);
+  v_[1] = 0.2;  // away from it, which is free
+  EXPECT_LE(Find(), 1e-15);
+  impulses_.rows[0] = -0.4;  // it pulls
+  EXPECT_NEAR(Find(), 0.4 * kStep / kMass, 1e-15);
+}
+
+TEST_F(LawResidual, IsNotANumberWhereOneIsNot) {
+  v_[0] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(std::isnan(Find()));
+}
+
+TEST_F(LawResidual, AsksNothingWhereNothingCanMove) {
+  system_.contacts[0].W.setZero();
+  v_[2] = -0.3;
+  EXPECT_LE(Find(), 1e-16);
+}
+
+}  // namespace
+}  // namespace pliant::solvers
