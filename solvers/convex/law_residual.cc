@@ -42,7 +42,7 @@ double CalcLawResidual(const ConstraintSystem& system,
     const ConvexProblem::Contact& contact = contacts[c];
     const Vector3d& gamma = impulses.contacts[c];
     const Vector3d v_c = CalcContactVelocity(system, static_cast<int>(c), v);
-    const double root = std::sqrt(std::sqrt(system.contacts[c].W.squaredNorm()) / 3);
+    const double root = std::sqrt(system.contacts[c].W.trace() / 3);
     note(root, std::sqrt(gamma.squaredNorm()),
          std::sqrt((gamma - CalcImpulse(contact, law, v_c)).squaredNorm()),
          kRounding * (speed + contact.v_hat.cwiseAbs().maxCoeff()) / contact.R.minCoeff());
