@@ -632,8 +632,8 @@ struct SapSolver::Workspace {
     return slope;
   }
 
-  // Finds the α at which ℓ′ vanishes, by Newton's method within a bracket. The minimum along Δv of a
-  // strongly convex, smooth ℓ decreases it at least as much as Armijo's rule would.
+  // Finds the α at which ℓ′ vanishes, by Newton's method within a bracket. The minimum along Δv of
+  // a strongly convex, smooth ℓ decreases it at least as much as Armijo's rule would.
   double SearchExactly() const {
     constexpr double kMax = 1.5;
     double curvature = 0;

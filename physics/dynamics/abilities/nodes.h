@@ -13,9 +13,9 @@ struct IndexRange {
 };
 
 // A block that moves nodes: points whose positions are the first 3 num_nodes() numbers of its q [m,
-// W], and whose velocities are as many first numbers of its v [m/s, W]; what else it has, such as
-// rotations of nodes, comes after them. A block may hold several bodies (all particles of a world share a grid): each is a `part` of
-// it (Body::part) with a range of the nodes.
+// W], and whose velocities are as many first numbers of its v [m/s, W]. What else it has, such as
+// rotations of nodes, comes after them. A block may hold several bodies (all particles of a world
+// share a grid): each is a `part` of it (Body::part) with a range of the nodes.
 class NodeSet {
  public:
   virtual ~NodeSet() = default;
