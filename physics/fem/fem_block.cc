@@ -122,16 +122,16 @@ class FemBlock final : public DynamicsBlock,
   }
 
   Energies CalcEnergies(const BlockState& state, const Vector3d& gravity, int) const override {
-    return {model_->CalcKineticEnergy(state.v), CalcElasticEnergy(state.q) + CalcVolumeEnergy(state),
+    return {model_->CalcKineticEnergy(state.v),
+            CalcElasticEnergy(state.q) + CalcVolumeEnergy(state),
             model_->mass > 0 ? -model_->mass * gravity.dot(CalcCenter(state.q)) : 0};
   }
 
   double CalcVolumeEnergy(const BlockState& state) const {
     double sum = 0;
     for (int k = 0; k < num_volumes(); ++k) {
-      sum += model_->volumes[k]
-                 .Respond(CalcEnclosedVolume(state, k), gauge_pressure(state, k))
-                 .energy;
+      sum +=
+          model_->volumes[k].Respond(CalcEnclosedVolume(state, k), gauge_pressure(state, k)).energy;
     }
     return sum;
   }

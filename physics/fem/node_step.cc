@@ -85,7 +85,8 @@ double NodeStep::CalcInputWork(std::span<const double> v) {
   return work;
 }
 
-absl::Status NodeStep::Start(const Stage& stage, const BlockState& base, const BlockInputs& inputs) {
+absl::Status NodeStep::Start(const Stage& stage, const BlockState& base,
+                             const BlockInputs& inputs) {
   stage_ = stage;
   q0_ = base.q;
   v0_ = base.v;
@@ -113,10 +114,10 @@ absl::Status NodeStep::StartVolumes(const BlockState& base, const BlockInputs& i
     const VolumePotential& volume = volumes[k];
     const double V = volume.CalcVolume(q0_), before = gauges_[k];
     if (volume.HasCollapsed(V)) {
-      return absl::InternalError(absl::StrCat(
-          "the volume of constraint \"", volume.parameters().name, "\" has collapsed to ", V,
-          " m³ from ", volume.parameters().rest_volume,
-          " m³ at rest; use a stiffer wall, a higher pressure or a slower load"));
+      return absl::InternalError(
+          absl::StrCat("the volume of constraint \"", volume.parameters().name,
+                       "\" has collapsed to ", V, " m³ from ", volume.parameters().rest_volume,
+                       " m³ at rest; use a stiffer wall, a higher pressure or a slower load"));
     }
     for (const VolumePressure& pressure : inputs.pressures)
       if (pressure.volume == static_cast<int>(k)) gauges_[k] = pressure.gauge;

@@ -53,8 +53,7 @@ double CalcEnclosedVolume(std::span<const Triangle> triangles,
   double sum = 0;
   for (const Triangle& t : triangles) {
     const Eigen::Vector3d& a = vertices[t[0]];
-    sum += (a - vertices[triangles.front()[0]])
-               .dot((vertices[t[1]] - a).cross(vertices[t[2]] - a));
+    sum += (a - vertices[triangles.front()[0]]).dot((vertices[t[1]] - a).cross(vertices[t[2]] - a));
   }
   return sum / 6;
 }

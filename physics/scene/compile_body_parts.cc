@@ -294,19 +294,22 @@ bool SceneCompiler::DraftVolume(const v1::VolumeConstraint& given, const std::st
   const BodyDraft& draft = drafts_[placements_[*body].draft];
   const std::string name = Quoted(given.body());
   if (!draft.is_deformable || draft.kind != nullptr || draft.particles.has_value()) {
-    log_.Error(path + ".body", absl::StrCat(name, " has no tetrahedra that deform; expected a "
-                                                  "`deformable` body"));
+    log_.Error(path + ".body", absl::StrCat(name,
+                                            " has no tetrahedra that deform; expected a "
+                                            "`deformable` body"));
     return false;
   }
   if (draft.fem.plane_strain) {
-    log_.Error(path + ".body", absl::StrCat(name, " is in plane strain, a slice of a longer body "
-                                                  "that encloses nothing. Leave out "
-                                                  "`plane_strain`"));
+    log_.Error(path + ".body", absl::StrCat(name,
+                                            " is in plane strain, a slice of a longer body "
+                                            "that encloses nothing. Leave out "
+                                            "`plane_strain`"));
     return false;
   }
   if (model_->method.is_maximal()) {
-    log_.Error(path, "is not supported in maximal coordinates yet; leave it out, or set "
-                     "method.nonsmooth.coordinates: REDUCED");
+    log_.Error(path,
+               "is not supported in maximal coordinates yet; leave it out, or set "
+               "method.nonsmooth.coordinates: REDUCED");
     return false;
   }
   // without a mesh, an error has been reported already
@@ -330,9 +333,10 @@ bool SceneCompiler::ReadVolumeSurface(const v1::VolumeConstraint& given, const s
       log_.Error(
           path + ".cavity",
           cavities.has_open
-              ? absl::StrCat("the surface of ", name, " touches itself along an edge, so that no "
-                                                      "cavity is closed. Move its vertices apart "
-                                                      "there")
+              ? absl::StrCat("the surface of ", name,
+                             " touches itself along an edge, so that no "
+                             "cavity is closed. Move its vertices apart "
+                             "there")
               : absl::StrCat(name, " has no cavity: ",
                              cavities.num_pieces == 1
                                  ? "its surface is in one piece, as of a body that is solid or "
@@ -369,8 +373,9 @@ bool SceneCompiler::ReadVolumeSurface(const v1::VolumeConstraint& given, const s
   const double min = kMinVolumeRatio * volume->rest_volume;
   if (initial > min) return true;
   log_.Error(path + ".rest_volume",
-             absl::StrCat(NumberText(volume->rest_volume), " is not allowed for an initial volume "
-                                                           "of ",
+             absl::StrCat(NumberText(volume->rest_volume),
+                          " is not allowed for an initial volume "
+                          "of ",
                           NumberText(initial), " m³; expected less than ",
                           NumberText(initial / kMinVolumeRatio), " m³. Is the unit right?"));
   return false;
@@ -418,7 +423,8 @@ bool SceneCompiler::ReadVolumeLaw(const v1::VolumeConstraint& given, const std::
     ok = false;
   }
   volume->gauge_pressure = given.gauge_pressure();
-  return CheckGaugePressure(path + ".gauge_pressure", volume->gauge_pressure, *volume->law, &log_) &&
+  return CheckGaugePressure(path + ".gauge_pressure", volume->gauge_pressure, *volume->law,
+                            &log_) &&
          ok;
 }
 

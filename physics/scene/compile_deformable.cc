@@ -99,9 +99,10 @@ std::optional<Primitive> ReadPrimitive(const v1::VolumeMesh& mesh, const std::st
       ok &= check("hollow_sphere.wall_thickness", s.has_wall_thickness(), wall, "thickness");
       if (!ok) return std::nullopt;
       if (wall >= r) {
-        log->Error(path + ".hollow_sphere.wall_thickness",
-                   absl::StrCat(NumberText(wall), " is not allowed; expected less than the radius, ",
-                                NumberText(r), ". A solid one: use `sphere`"));
+        log->Error(
+            path + ".hollow_sphere.wall_thickness",
+            absl::StrCat(NumberText(wall), " is not allowed; expected less than the radius, ",
+                         NumberText(r), ". A solid one: use `sphere`"));
         return std::nullopt;
       }
       return Primitive{MeshHollowSphereOf, std::min(2 * r, 5 * wall),
@@ -384,7 +385,8 @@ std::optional<TetrahedralMesh> SceneCompiler::ReadVolumeMesh(const v1::VolumeMes
                                                              const std::string& path,
                                                              std::vector<int>* vertex_of_file) {
   if (given.source_case() == v1::VolumeMesh::SOURCE_NOT_SET) {
-    Missing(path + ".file", "box, sphere, hollow_sphere, cylinder, capsule, torus or a file", &log_);
+    Missing(path + ".file", "box, sphere, hollow_sphere, cylinder, capsule, torus or a file",
+            &log_);
     return std::nullopt;
   }
   const bool from_file = given.has_file();

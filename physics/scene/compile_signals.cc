@@ -574,10 +574,9 @@ bool SceneCompiler::ReadTarget(const v1::Target& target, const std::string& path
     case v1::Target::kPressure:
       return ReadJointTarget(target, path, script);
     case v1::Target::KIND_NOT_SET:
-      log_.Error(
-          path,
-          "drives nothing; expected joint, pose, force, torque, twist, gripper, "
-          "activation or pressure");
+      log_.Error(path,
+                 "drives nothing; expected joint, pose, force, torque, twist, gripper, "
+                 "activation or pressure");
       return false;
     case v1::Target::kPose:
       script->kind = Script::Kind::kPose;

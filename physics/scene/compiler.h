@@ -73,8 +73,7 @@ bool FindVolumeConstraint(const Model& model, const std::string& name, const std
                           SceneLog* log, int* constraint);
 
 // Checks the gauge pressure of a volume at rest; false, and an error, for a gas at vacuum.
-bool CheckGaugePressure(const std::string& path, double gauge, const VolumeLaw& law,
-                        SceneLog* log);
+bool CheckGaugePressure(const std::string& path, double gauge, const VolumeLaw& law, SceneLog* log);
 
 // Checks a scene and builds its Model. Errors go to the log; meshes are built only while there are
 // none.
@@ -315,8 +314,8 @@ class SceneCompiler {
   std::map<std::pair<int, int>, double> robot_frictions_;  // of pairs, from robot files
   std::vector<BodyDraft> drafts_;                          // one a body of the scene
   FemRestShapes rest_shapes_;
-  std::vector<Placement> placements_;                          // one a body of the model
-  std::map<int, std::vector<VolumeParameters>> volumes_;       // by body of the model
+  std::vector<Placement> placements_;                     // one a body of the model
+  std::map<int, std::vector<VolumeParameters>> volumes_;  // by body of the model
   // body and its volume, by the path of their constraint
   std::map<std::string, std::pair<int, int>> volume_of_constraint_;
   absl::flat_hash_map<std::string, int> body_index_;           // in the model

@@ -183,9 +183,9 @@ absl::Status CheckCommands(const Model& model, const Inputs& commands) {
 
 // Adds what a script commands of a joint or a controller.
 void AddJointInput(const Model& model, const Script& script, double t, double h, Inputs* inputs) {
-  const bool is_target =
-      script.kind == Script::Kind::kActuator || script.kind == Script::Kind::kGripper ||
-      script.kind == Script::Kind::kPressure;
+  const bool is_target = script.kind == Script::Kind::kActuator ||
+                         script.kind == Script::Kind::kGripper ||
+                         script.kind == Script::Kind::kPressure;
   const std::optional<std::array<double, 6>> value = SampleScriptedNumbers(script, is_target, t, h);
   if (!value) return;
   switch (script.kind) {

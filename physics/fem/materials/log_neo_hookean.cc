@@ -4,8 +4,8 @@
 namespace pliant::physics {
 namespace {
 
-// Volume ratio below which the energy of volume goes on along its tangent, so that elements that are
-// nearly flat or inverted have finite energy and are pushed back.
+// Volume ratio below which the energy of volume goes on along its tangent, so that elements that
+// are nearly flat or inverted have finite energy and are pushed back.
 constexpr double kMinLogRatio = 0.05;
 
 Lane CalcLogOf(const Lane& x) {

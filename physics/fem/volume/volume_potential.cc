@@ -10,9 +10,8 @@ bool VolumePotential::HasCollapsed(double V) const {
 
 double AssembleVolumes(std::span<const VolumePotential> volumes, std::span<const double> q,
                        std::span<const double> gauges, double impulse, double scale,
-                       VolumeTangent tangent, std::vector<double>* scratch,
-                       solvers::BlockMatrix* A, solvers::LowRank* dense,
-                       std::vector<double>* residual) {
+                       VolumeTangent tangent, std::vector<double>* scratch, solvers::BlockMatrix* A,
+                       solvers::LowRank* dense, std::vector<double>* residual) {
   const bool has_tangent = tangent != VolumeTangent::kNone;
   if (has_tangent) {
     dense->weights.assign(volumes.size(), 0.0);

@@ -13,7 +13,7 @@ namespace pliant::physics {
 // Matter in a closed volume of a body: gas in its cavities, or a region that resists a change of
 // its volume.
 struct VolumeParameters {
-  std::string name;  // of the constraint
+  std::string name;                           // of the constraint
   std::vector<std::array<int, 3>> triangles;  // as EnclosedVolume has them
   const VolumeLaw* law = nullptr;
   std::vector<double> parameters;  // as the law names them
@@ -56,8 +56,7 @@ enum class VolumeTangent {
 // added to A. Returns the energy [J].
 double AssembleVolumes(std::span<const VolumePotential> volumes, std::span<const double> q,
                        std::span<const double> gauges, double impulse, double scale,
-                       VolumeTangent tangent, std::vector<double>* scratch,
-                       solvers::BlockMatrix* A, solvers::LowRank* dense,
-                       std::vector<double>* residual);
+                       VolumeTangent tangent, std::vector<double>* scratch, solvers::BlockMatrix* A,
+                       solvers::LowRank* dense, std::vector<double>* residual);
 
 }  // namespace pliant::physics

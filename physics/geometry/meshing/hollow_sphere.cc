@@ -19,8 +19,8 @@ absl::StatusOr<TetrahedralMesh> MeshHollowSphere(double radius, double wall_thic
       !status.ok())
     return status;
   if (!(wall_thickness < radius)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "wall_thickness ", wall_thickness, " leaves no cavity in a radius of ", radius));
+    return absl::InvalidArgumentError(absl::StrCat("wall_thickness ", wall_thickness,
+                                                   " leaves no cavity in a radius of ", radius));
   }
   const double layers = CountEdges(wall_thickness, edge_length);
   const double edges = CountEdges(radius, edge_length);

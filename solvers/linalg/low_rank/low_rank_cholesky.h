@@ -59,10 +59,10 @@ class LowRankCholesky {
   void SolveForLast(std::span<const double> x_p) const;
 
   PartialCholesky factor_;
-  std::vector<Column> columns_;           // of positive weight
-  std::vector<double> shift_;             // U_nᵀ A_nn⁻¹ b_n
-  std::vector<double> last_, whole_last_; // Cholesky factors of D and of D + Ûᵀ Â_A⁻¹ Û
-  std::vector<double> complement_;        // Â
+  std::vector<Column> columns_;            // of positive weight
+  std::vector<double> shift_;              // U_nᵀ A_nn⁻¹ b_n
+  std::vector<double> last_, whole_last_;  // Cholesky factors of D and of D + Ûᵀ Â_A⁻¹ Û
+  std::vector<double> complement_;         // Â
   mutable std::vector<double> y_, scratch_;
 };
 

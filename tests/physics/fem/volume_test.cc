@@ -16,8 +16,7 @@ namespace pliant::physics {
 namespace {
 
 // A hollow sphere with a law and a material, at a velocity that squeezes and turns it.
-class InflatedSphere
-    : public ::testing::TestWithParam<std::tuple<const char*, const char*>> {
+class InflatedSphere : public ::testing::TestWithParam<std::tuple<const char*, const char*>> {
  protected:
   void SetUp() override {
     FemParameters parameters;
@@ -57,14 +56,14 @@ class InflatedSphere
   std::vector<double> q_, v_, direction_, internals_;
 };
 
-INSTANTIATE_TEST_SUITE_P(
-    Volumes, InflatedSphere,
-    ::testing::Combine(::testing::Values("LINEAR", "LINEAR_COROTATIONAL", "NEO_HOOKEAN",
-                                         "LOG_NEO_HOOKEAN"),
-                       ::testing::Values("QUADRATIC", "LIQUID", "IDEAL_GAS")),
-    [](const auto& info) {
-      return std::string(std::get<0>(info.param)) + "_" + std::get<1>(info.param);
-    });
+INSTANTIATE_TEST_SUITE_P(Volumes, InflatedSphere,
+                         ::testing::Combine(::testing::Values("LINEAR", "LINEAR_COROTATIONAL",
+                                                              "NEO_HOOKEAN", "LOG_NEO_HOOKEAN"),
+                                            ::testing::Values("QUADRATIC", "LIQUID", "IDEAL_GAS")),
+                         [](const auto& info) {
+                           return std::string(std::get<0>(info.param)) + "_" +
+                                  std::get<1>(info.param);
+                         });
 
 // Central differences: the error falls as d², down to the rounding of the potential over d.
 TEST_P(InflatedSphere, HasTheMomentumResidualForTheGradientOfItsPotential) {
@@ -115,7 +114,8 @@ TEST_P(InflatedSphere, SolvesWithTheTangentThatItMultiplies) {
   const std::vector<int> participants = {0, 5, 40};
   ASSERT_TRUE(step_->Factor(participants).ok());
   std::vector<double> start(step_->start_velocities().begin(), step_->start_velocities().end());
-  std::vector<double> star(v_.size()), v(v_.size()), v_p(9), product(v_.size()), residual(v_.size());
+  std::vector<double> star(v_.size()), v(v_.size()), v_p(9), product(v_.size()),
+      residual(v_.size());
   step_->CalcFreeMotion(star);
   for (int k = 0; k < 9; ++k) v_p[k] = star[3 * participants[k / 3] + k % 3];
   step_->Complete(v_p, v);

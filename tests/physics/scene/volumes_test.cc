@@ -20,7 +20,8 @@ std::string BallWith(const std::string& volume, const std::string& rest = "",
                      const std::string& mesh = "hollow_sphere: {radius: 0.1, wall_thickness: 0.02}",
                      const std::string& more = "") {
   return "bodies:\n- name: ball\n  deformable:\n    mesh: {" + mesh +
-         ", edge_length: 0.05}\n    material: {youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: "
+         ", edge_length: 0.05}\n    material: {youngs_modulus: 1.0e5, poissons_ratio: 0.4, "
+         "density: "
          "1000}\n" +
          more + "constraints: [{name: air, volume: {" + volume + "}}]\n" + rest;
 }
@@ -32,10 +33,10 @@ std::string Said(const std::string& volume, const std::string& rest = "") {
 }
 
 TEST(SceneVolumes, HaveTheirPressureAndVolume) {
-  const SceneResult result = LoadSceneYaml(
-      BallWith(std::string(kAir) + ", gauge_pressure: 1.0e4",
-               "probes: [{name: p, pressure: {constraint: air}}]\n"),
-      "s.yaml");
+  const SceneResult result =
+      LoadSceneYaml(BallWith(std::string(kAir) + ", gauge_pressure: 1.0e4",
+                             "probes: [{name: p, pressure: {constraint: air}}]\n"),
+                    "s.yaml");
   ASSERT_EQ(Messages(result), "");
   const Model& model = *result.model;
   ASSERT_EQ(model.constraints.size(), 1u);
@@ -47,8 +48,9 @@ TEST(SceneVolumes, HaveTheirPressureAndVolume) {
 
 TEST(SceneVolumes, RestVolumeSetsTheInitialPressure) {
   const SceneResult result = LoadSceneYaml(
-      BallWith("body: ball, law: QUADRATIC, bulk_modulus: 1.0e6, rest_volume: 0.002",
-               "probes: [{name: p, pressure: {constraint: air}}, {name: v, volume: {body: ball}}]\n"),
+      BallWith(
+          "body: ball, law: QUADRATIC, bulk_modulus: 1.0e6, rest_volume: 0.002",
+          "probes: [{name: p, pressure: {constraint: air}}, {name: v, volume: {body: ball}}]\n"),
       "s.yaml");
   ASSERT_EQ(Messages(result), "");
   const Model& model = *result.model;

@@ -16,8 +16,13 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Positive numbers of all sizes, and many near 1.
 std::vector<double> MakeNumbers() {
-  std::vector<double> numbers = {1,    1 + 1e-15,           1 - 1e-15, 0.70710678118654752,
-                                 1e-310, 4.9406564584124654e-324, 1.7976931348623157e308};
+  std::vector<double> numbers = {1,
+                                 1 + 1e-15,
+                                 1 - 1e-15,
+                                 0.70710678118654752,
+                                 1e-310,
+                                 4.9406564584124654e-324,
+                                 1.7976931348623157e308};
   std::mt19937_64 random(3);
   std::uniform_real_distribution<double> exponent(-1000, 1000), near(-1, 1);
   for (int i = 0; i < 20000; ++i) {

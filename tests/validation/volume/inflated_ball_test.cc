@@ -176,10 +176,10 @@ $CONSTRAINT
 )";
   double change[2];
   for (int k = 0; k < 2; ++k) {
-    World world = LoadWorld(Fill(
-        scene, {{"$CONSTRAINT", absl::StrCat("constraints: [{name: core, volume: {body: bar, "
-                                             "region: core, law: QUADRATIC, bulk_modulus: ",
-                                             k == 0 ? "1.0e-3" : "1.0e+7", "}}]")}}));
+    World world = LoadWorld(
+        Fill(scene, {{"$CONSTRAINT", absl::StrCat("constraints: [{name: core, volume: {body: bar, "
+                                                  "region: core, law: QUADRATIC, bulk_modulus: ",
+                                                  k == 0 ? "1.0e-3" : "1.0e+7", "}}]")}}));
     const auto volume = [&] {
       const Model& model = world.model();
       return model.abilities[0].volumes->CalcEnclosedVolume(model.StateOf(world.state(), 0), 0);

@@ -24,9 +24,12 @@ class Cube : public testing::Test {
     for (int a = 0; a < 8; ++a)
       for (int b = 0; b < a; ++b) all.push_back({a, b, a, b});
     pattern_ = solvers::MakeBlockPattern(8, all);
-    for (const std::array<int, 4>& f :
-         {std::array{0, 4, 6, 2}, {1, 3, 7, 5}, {0, 1, 5, 4}, {2, 6, 7, 3}, {0, 2, 3, 1},
-          {4, 5, 7, 6}}) {
+    for (const std::array<int, 4>& f : {std::array{0, 4, 6, 2},
+                                        {1, 3, 7, 5},
+                                        {0, 1, 5, 4},
+                                        {2, 6, 7, 3},
+                                        {0, 2, 3, 1},
+                                        {4, 5, 7, 6}}) {
       triangles_.push_back({f[0], f[1], f[2]});
       triangles_.push_back({f[0], f[2], f[3]});
     }
@@ -62,8 +65,8 @@ TEST_F(Cube, GradientIsTheDerivativeOfTheVolumeWithoutNetForceAndTorque) {
     EXPECT_NEAR((volume.CalcVolume(above) - volume.CalcVolume(below)) / 0.02, g[i], 1e-11);
   }
   for (int v = 0; v < 8; ++v) {
-    const Vector3d x(q_[3 * v], q_[3 * v + 1], q_[3 * v + 2]), f(g[3 * v], g[3 * v + 1],
-                                                                 g[3 * v + 2]);
+    const Vector3d x(q_[3 * v], q_[3 * v + 1], q_[3 * v + 2]),
+        f(g[3 * v], g[3 * v + 1], g[3 * v + 2]);
     force += f;
     torque += x.cross(f);
   }

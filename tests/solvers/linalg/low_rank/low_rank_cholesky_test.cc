@@ -66,8 +66,7 @@ TEST_F(SparsePlusLowRank, IsSolvedAsTheDenseMatrixWithoutParticipants) {
 TEST_F(SparsePlusLowRank, HasTheSchurComplementAndTheSolutionsOfTheDenseMatrix) {
   const std::vector<int> participants = {2, 3, 11, 20};
   std::vector<int> p, n;
-  for (int i = 0; i < 72; ++i)
-    (std::ranges::count(participants, i / 3) ? p : n).push_back(i);
+  for (int i = 0; i < 72; ++i) (std::ranges::count(participants, i / 3) ? p : n).push_back(i);
   const MatrixXd pp = whole_(p, p), pn = whole_(p, n), nn = whole_(n, n);
   const VectorXd b = VectorXd::Map(b_.data(), 72);
   const MatrixXd complement = pp - pn * nn.ldlt().solve(pn.transpose());
@@ -76,10 +75,9 @@ TEST_F(SparsePlusLowRank, HasTheSchurComplementAndTheSolutionsOfTheDenseMatrix) 
 
   for (const bool is_whole : {true, false}) {
     LowRankCholesky factor(&pattern_, order_);
-    ASSERT_TRUE(is_whole
-                    ? factor.Factor(*A_, U_, participants, ComplementForm::kSparseWherePays, b_)
-                    : factor.Eliminate(*A_, U_, participants, ComplementForm::kSparseWherePays,
-                                       b_));
+    ASSERT_TRUE(
+        is_whole ? factor.Factor(*A_, U_, participants, ComplementForm::kSparseWherePays, b_)
+                 : factor.Eliminate(*A_, U_, participants, ComplementForm::kSparseWherePays, b_));
     const std::span<const double> dense = factor.schur_complement().dense;
     ASSERT_EQ(dense.size(), 144u);
     EXPECT_LT((MatrixXd::Map(dense.data(), 12, 12) - complement).norm(), 1e-9 * complement.norm());
