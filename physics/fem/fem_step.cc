@@ -103,7 +103,8 @@ class FemStep final : public BatchedFemStep {
 
   void ExtendParticipants(std::vector<int>* groups) const override {
     const double n = 3 * static_cast<double>(groups->size());
-    if (groups->size() <= kMaxDenseNodes ||
+    // with volumes, Â is dense in any case
+    if (groups->size() <= kMaxDenseNodes || !model_->volumes.empty() ||
         n * n * n / 3 <= kMaxDenseOperations * model_->rest->elimination_operations())
       return;
     solvers::AddAncestors(model_->rest->elimination_tree(), &marks_, groups);

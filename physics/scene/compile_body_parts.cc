@@ -291,6 +291,11 @@ bool SceneCompiler::DraftVolume(const v1::VolumeConstraint& given, const std::st
   if (!ReadVolumeLaw(given, path, volume)) return false;
   *body = ResolveBody(given.body(), path + ".body");
   if (*body < 0) return false;
+  if (*body >= static_cast<int>(placements_.size())) {
+    log_.Error(path + ".body", absl::StrCat(Quoted(given.body()),
+                                            " is part of a robot; expected a body of the scene"));
+    return false;
+  }
   const BodyDraft& draft = drafts_[placements_[*body].draft];
   const std::string name = Quoted(given.body());
   if (!draft.is_deformable || draft.kind != nullptr || draft.particles.has_value()) {
@@ -368,7 +373,8 @@ bool SceneCompiler::ReadVolumeSurface(const v1::VolumeConstraint& given, const s
 
   const double initial = CalcEnclosedVolume(volume->triangles, mesh.vertices);
   volume->rest_volume = given.has_rest_volume() ? given.rest_volume() : initial;
-  if (!CheckPositive(path + ".rest_volume", volume->rest_volume, "volume in m³", &log_))
+  if (!CheckPositive(path + ".rest_volume", volume->rest_volume, "volume in m³", &log_, 1e18,
+                     1e-18))
     return false;
   const double min = kMinVolumeRatio * volume->rest_volume;
   if (initial > min) return true;
