@@ -1,6 +1,7 @@
 // Hollow bodies with gas or liquid in their cavities, by every method.
 
 #include "physics/dynamics/model.h"
+#include "tests/execute_on_threads.h"
 #include "tests/validation/validation_scene.h"
 
 namespace pliant::physics {
@@ -146,6 +147,24 @@ TEST(InflatedBall, PressureIsPartOfTheState) {
   EXPECT_EQ(HashState(world.state()), HashState(fork.state()));
   world.Reset();
   EXPECT_EQ(world.state().internals.at(0), std::vector<double>{5e3});
+}
+
+TEST(InflatedBall, HashIsTheSameForOneAndTwoThreadsByEveryMethod) {
+  for (const char* method : {"convex", "corrective", "nonsmooth"}) {
+    BallOptions options;
+    options.method = method;
+    options.velocity = "linear: [0.2, 0, -0.5], angular: [0, 2, 0]";
+    options.script = "script: [{target: {pressure: air}, times: [0, 0.2], values: [0, 1.0e+4]}]";
+    const std::string scene = BallScene(options);
+    const auto run = [&](int threads) {
+      return ExecuteOnThreads(threads, [&] {
+        World world = LoadWorld(scene);
+        RunUntil(0.2, &world);
+        return HashState(world.state());
+      });
+    };
+    EXPECT_EQ(run(1), run(2)) << method;
+  }
 }
 
 TEST(InflatedBall, WakesWhenItsPressureIsSet) {
