@@ -1,5 +1,7 @@
 #include "physics/geometry/cavities.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "physics/geometry/meshing/tetrahedral_meshes.h"
@@ -33,8 +35,10 @@ TEST(Cavities, SolidBodyHasNone) {
 
 TEST(Cavities, WallWithAnOpeningHasNone) {
   TetrahedralMesh mesh = *MeshHollowSphere(0.1, 0.02, 0.03);
+  // without the prisms around a vertex of its only layer
+  const int count = static_cast<int>(mesh.vertices.size()) / 2;
   std::erase_if(mesh.tetrahedra, [&](const std::array<int, 4>& t) {
-    return mesh.vertices[t[0]].z() > 0.07 && mesh.vertices[t[1]].z() > 0.07;
+    return std::ranges::any_of(t, [&](int v) { return v % count == 0; });
   });
   const Cavities cavities = FindIn(mesh);
   EXPECT_EQ(cavities.count, 0);

@@ -24,12 +24,9 @@ class Cube : public testing::Test {
     for (int a = 0; a < 8; ++a)
       for (int b = 0; b < a; ++b) all.push_back({a, b, a, b});
     pattern_ = solvers::MakeBlockPattern(8, all);
-    for (const std::array<int, 4>& f : {std::array{0, 4, 6, 2},
-                                        {1, 3, 7, 5},
-                                        {0, 1, 5, 4},
-                                        {2, 6, 7, 3},
-                                        {0, 2, 3, 1},
-                                        {4, 5, 7, 6}}) {
+    constexpr int kFaces[6][4] = {{0, 4, 6, 2}, {1, 3, 7, 5}, {0, 1, 5, 4},
+                                  {2, 6, 7, 3}, {0, 2, 3, 1}, {4, 5, 7, 6}};
+    for (const int(&f)[4] : kFaces) {
       triangles_.push_back({f[0], f[1], f[2]});
       triangles_.push_back({f[0], f[2], f[3]});
     }
