@@ -132,6 +132,7 @@ void AppendModelConstraints(const Model& model, const State& state, const BodyMo
   };
   for (std::size_t i = 0; i < model.constraints.size(); ++i) {
     const Constraint& constraint = model.constraints[i];
+    if (constraint.kind == Constraint::Kind::kVolume) continue;  // part of the body's potential
     bool awake = is_body_awake(constraint.body_a) && is_body_awake(constraint.body_b);
     for (const Constraint::JointTerm& term : constraint.joints)
       awake = awake && is_awake(model.robots[term.robot].joints[term.joint].block);

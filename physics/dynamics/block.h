@@ -15,6 +15,7 @@
 #include "physics/dynamics/abilities/nodes.h"
 #include "physics/dynamics/abilities/step_abilities.h"
 #include "physics/dynamics/abilities/tangent_factor.h"
+#include "physics/dynamics/abilities/volumes.h"
 #include "physics/dynamics/block_inputs.h"
 #include "physics/dynamics/block_rows.h"
 #include "physics/dynamics/block_state.h"
@@ -155,6 +156,7 @@ struct BlockAbilities {
   const FrameSet* frames = nullptr;
   const NodeSet* nodes = nullptr;
   const ElementSet* elements = nullptr;
+  const VolumeSet* volumes = nullptr;
   const JointSet* joints = nullptr;
   const Batchable* batch = nullptr;
 };

@@ -27,11 +27,19 @@ struct ChannelEffort {
   double effort;  // [N·m], [N] or [Pa]
 };
 
+// Sets the pressure at the rest volume of one of a block's volumes (VolumeSet), which holds until
+// the next one.
+struct VolumePressure {
+  int volume;
+  double gauge;  // [Pa]
+};
+
 // Loads and prescribed targets of a block in one step.
 struct BlockInputs {
   Eigen::Vector3d gravity = Eigen::Vector3d::Zero();  // [m/s²]
   std::vector<BlockForce> forces;
   std::vector<ChannelEffort> efforts;
+  std::vector<VolumePressure> pressures;
   // Prescribed poses at the end of the step, of the bodies in DynamicsBlock::followed_bodies() and
   // in that order. A kinematic body follows itself.
   std::vector<RigidTransform> targets;

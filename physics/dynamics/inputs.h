@@ -80,6 +80,11 @@ struct Inputs {
     int controller;
     double position;
   };
+  // Gauge pressure of a volume constraint at its rest volume. It holds until the next one.
+  struct PressureTarget {
+    int constraint;  // index in Model::constraints
+    double gauge;    // [Pa]
+  };
 
   std::vector<PoseTarget> poses;
   std::vector<AppliedForce> forces;
@@ -91,6 +96,7 @@ struct Inputs {
   std::vector<ActuatorGains> gains;
   std::vector<ActuatorHold> holds;
   std::vector<PointSpring> springs;
+  std::vector<PressureTarget> pressures;
   // What those who make the Inputs have to know in the next step, in a layout of their own. It
   // becomes part of the State, so that they continue from any state as from the last one.
   std::vector<double> drives;
@@ -107,6 +113,7 @@ struct Inputs {
     gains.clear();
     holds.clear();
     springs.clear();
+    pressures.clear();
     drives.clear();
   }
 };

@@ -200,9 +200,9 @@ struct Controller {
   std::vector<double> posture;  // of each actuator's joint
 };
 
-// Holds two frames, joints or points together.
+// Holds two frames, joints or points together, or matter in a volume of a body.
 struct Constraint {
-  enum class Kind { kBall, kWeld, kDistance, kCoupler, kJointSpring };
+  enum class Kind { kBall, kWeld, kDistance, kCoupler, kJointSpring, kVolume };
   struct JointTerm {
     int robot, joint;
     double factor;
@@ -215,6 +215,7 @@ struct Constraint {
   double length = 0;              // [m] between Fo and Go
   std::vector<JointTerm> joints;  // Σ factor q = offset
   double offset = 0;
+  int volume = -1;  // of body A's block (VolumeSet), which has its forces
   double stiffness = std::numeric_limits<double>::infinity();
   double damping = 0;
 };
@@ -222,11 +223,11 @@ struct Constraint {
 // A scripted input: linear between times, sampled at the end of the step.
 struct Script {
   // activations use kActuator
-  enum class Kind { kPose, kForce, kTorque, kActuator, kJointForce, kTwist, kGripper };
+  enum class Kind { kPose, kForce, kTorque, kActuator, kJointForce, kTwist, kGripper, kPressure };
   Kind kind = Kind::kPose;
   int body = -1;
   int robot = -1, joint = -1;  // joint force
-  int index = -1;              // actuator or controller
+  int index = -1;              // actuator, controller or constraint
   int node = -1;
   bool has_point = false;
   Eigen::Vector3d p_BP = Eigen::Vector3d::Zero();
@@ -253,7 +254,8 @@ struct Probe {
     kReaction,
     kJoint,
     kExtent,
-    kMassWithin
+    kMassWithin,
+    kPressure
   };
   enum class JointQuantity { kPosition, kVelocity, kEffort };
   enum class Energy { kTotal, kKinetic, kElastic, kPotential };
@@ -264,7 +266,7 @@ struct Probe {
   int body = -1;               // −1: the whole world
   int other = -1;              // second body; −1: all
   int robot = -1, joint = -1;  // joint, also for its reaction
-  int constraint = -1;         // constraint whose reaction is probed
+  int constraint = -1;         // constraint whose reaction or pressure is probed
   JointQuantity quantity = JointQuantity::kPosition;
   int node = -1;
   bool has_point = false;

@@ -4,6 +4,7 @@
 
 #include <Eigen/Dense>
 
+#include "physics/fem/fem_batch.h"
 #include "physics/fem/fem_model.h"
 #include "physics/fem/fem_step.h"
 #include "physics/fem/particle_fem_step.h"
@@ -15,7 +16,11 @@ namespace {
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
-class FemBlock final : public DynamicsBlock, public NodeSet, public ElementSet, public Batchable {
+class FemBlock final : public DynamicsBlock,
+                       public NodeSet,
+                       public ElementSet,
+                       public VolumeSet,
+                       public Batchable {
  public:
   explicit FemBlock(std::shared_ptr<const FemModel> model) : model_(std::move(model)) {}
 
@@ -28,7 +33,10 @@ class FemBlock final : public DynamicsBlock, public NodeSet, public ElementSet, 
   const void* batch_kind() const override { return model_->rest.get(); }
   std::unique_ptr<BlockBatch> NewBatch() const override { return MakeFemBatch(model_->rest); }
   BlockAbilities abilities() const override {
-    return {.nodes = this, .elements = this, .batch = IsWorthFemBatch(*model_) ? this : nullptr};
+    return {.nodes = this,
+            .elements = this,
+            .volumes = model_->volumes.empty() ? nullptr : this,
+            .batch = IsWorthFemBatch(*model_) ? this : nullptr};
   }
   std::unique_ptr<BlockStep> NewCompliantStep() const override {
     return MakeParticleFemStep(model_);
@@ -51,6 +59,22 @@ class FemBlock final : public DynamicsBlock, public NodeSet, public ElementSet, 
       for (int r = 0; r < 3; ++r) v[3 * i + r] = velocity[r];
     }
     model_->ProjectOntoPlane(v);
+    if (!model_->volumes.empty()) model_->CopyGauges({}, state.internals);
+  }
+
+  int num_volumes() const override { return static_cast<int>(model_->volumes.size()); }
+  double CalcEnclosedVolume(const BlockState& state, int volume) const override {
+    return model_->volumes[volume].CalcVolume(state.q);
+  }
+  double CalcPressure(const BlockState& state, int volume) const override {
+    return model_->volumes[volume]
+        .Respond(CalcEnclosedVolume(state, volume), gauge_pressure(state, volume))
+        .pressure;
+  }
+  double gauge_pressure(const BlockState& state, int volume) const override {
+    std::vector<double> gauges;
+    model_->CopyGauges(state, &gauges);
+    return gauges[volume];
   }
 
   Vector3d CalcCenterOfMass(const BlockState& state, int) const override {
@@ -98,8 +122,18 @@ class FemBlock final : public DynamicsBlock, public NodeSet, public ElementSet, 
   }
 
   Energies CalcEnergies(const BlockState& state, const Vector3d& gravity, int) const override {
-    return {model_->CalcKineticEnergy(state.v), CalcElasticEnergy(state.q),
+    return {model_->CalcKineticEnergy(state.v),
+            CalcElasticEnergy(state.q) + CalcVolumeEnergy(state),
             model_->mass > 0 ? -model_->mass * gravity.dot(CalcCenter(state.q)) : 0};
+  }
+
+  double CalcVolumeEnergy(const BlockState& state) const {
+    double sum = 0;
+    for (int k = 0; k < num_volumes(); ++k) {
+      sum +=
+          model_->volumes[k].Respond(CalcEnclosedVolume(state, k), gauge_pressure(state, k)).energy;
+    }
+    return sum;
   }
 
   double CalcElasticEnergy(std::span<const double> q) const {

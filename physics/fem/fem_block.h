@@ -6,6 +6,7 @@
 
 #include "physics/dynamics/block.h"
 #include "physics/fem/materials/material.h"
+#include "physics/fem/volume/volume_potential.h"
 #include "physics/geometry/mesh.h"
 
 namespace pliant::physics {
@@ -54,6 +55,9 @@ struct FemParameters {
   // Tetrahedra of each region in which an actuator imposes an internal volumetric stress. Each
   // region is a channel of the block (BlockInputs::efforts).
   std::vector<std::vector<int>> activations;
+  // Matter in closed volumes: BlockInputs::pressures set their gauge pressures at the rest volume,
+  // which are the internals of the block's state.
+  std::vector<VolumeParameters> volumes;
 };
 
 struct FemModel;

@@ -119,12 +119,21 @@ FemModel::FemModel(FemParameters p, std::shared_ptr<const FemRestShape> shape)
       prescribed_index(num_nodes, -1),
       plane_normal(parameters.X_WB.R.col(2)),
       activations(elements, parameters.activations) {
+  for (const VolumeParameters& volume : parameters.volumes) volumes.emplace_back(volume, pattern);
   for (std::size_t k = 0; k < parameters.prescribed.size(); ++k) {
     const FemParameters::Prescribed& one = parameters.prescribed[k];
     prescribed_index[one.node] = static_cast<int>(k);
     if (std::find(followed.begin(), followed.end(), one.body) == followed.end())
       followed.push_back(one.body);
   }
+}
+
+void FemModel::CopyGauges(const BlockState& state, std::vector<double>* gauges) const {
+  gauges->assign(state.internals.begin(), state.internals.end());
+  if (gauges->size() == volumes.size()) return;
+  gauges->clear();
+  for (const VolumePotential& volume : volumes)
+    gauges->push_back(volume.parameters().gauge_pressure);
 }
 
 void FemModel::MultiplyMass(std::span<const double> x, std::span<double> y) const {

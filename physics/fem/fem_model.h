@@ -13,6 +13,7 @@
 #include "physics/fem/elements.h"
 #include "physics/fem/fem_block.h"
 #include "physics/fem/mean_dilatation.h"
+#include "physics/fem/volume/volume_potential.h"
 #include "solvers/linalg/block_matrix.h"
 #include "solvers/linalg/lanes/lane_layout.h"
 
@@ -77,7 +78,11 @@ struct FemModel {
   Eigen::Vector3d plane_normal;       // of plane strain, in W
   Activations activations;
 
+  std::vector<VolumePotential> volumes;
+
   bool is_quadratic() const { return elements.nonlinear.empty(); }
+  // Whether the momentum balance of a step is linear in the velocities.
+  bool is_linear() const { return is_quadratic() && volumes.empty(); }
 
   // F of a batch at positions q.
   double CalcKineticEnergy(std::span<const double> v) const;  // ½ v·M v [J]
@@ -100,6 +105,9 @@ struct FemModel {
   // Energy density and stress of batch b, for any material; quadratic ones use R0 = polar(F) or I.
   // `F` is that of the batch, `at` the deformation of the nonlinear batches at the same positions.
   MaterialResponse CalcResponse(std::size_t b, const LaneMatrix3& F, const Deformation& at) const;
+
+  // Pressure at the rest volume of each volume in a state [Pa].
+  void CopyGauges(const BlockState& state, std::vector<double>* gauges) const;
 
   // Describes the worst element at q: not finite, inverted, or the most flattened.
   std::string DescribeWorstElement(std::span<const double> q) const;

@@ -6,12 +6,10 @@
 #include "absl/strings/str_cat.h"
 
 #include "physics/fem/assembly.h"
-#include "physics/fem/node_step.h"
+#include "physics/fem/fem_batch.h"
 #include "solvers/linalg/dense.h"
 #include "solvers/linalg/elimination_order.h"
-#include "solvers/linalg/lanes/lane_cholesky.h"
-#include "solvers/linalg/parallel.h"
-#include "solvers/linalg/partial_cholesky.h"
+#include "solvers/linalg/low_rank/low_rank_cholesky.h"
 
 namespace pliant::physics {
 namespace {
@@ -40,8 +38,6 @@ constexpr double kMaxDenseOperations = 0.1;
 // stale.
 constexpr double kStaleGradient = 0.1;
 
-// Sizes of bodies that are faster in a batch.
-constexpr int kMinBatchedNodes = 100, kMaxBatchedNodes = 400;
 // Number of nodes per participant below which it is cheaper to eliminate the participants last than
 // to compute their Schur complement from the factor of all nodes.
 constexpr int kNodesPerParticipant = 12;
@@ -61,30 +57,30 @@ bool AllFinite(std::span<const double> x) {
   return All(sum == 0.0);
 }
 
-class FemStep final : public NodeStep {
+class FemStep final : public BatchedFemStep {
  public:
   explicit FemStep(std::shared_ptr<const FemModel> model)
-      : NodeStep(std::move(model)),
+      : BatchedFemStep(std::move(model)),
         A_(&model_->pattern),
         factored_(&model_->pattern),
         factor_(&model_->pattern, model_->rest->elimination_order()),
         linear_A_(A_) {
     const std::size_t n = 3 * std::size_t(model_->num_nodes);
-    if (model_->is_quadratic()) linear_A_.values = {};
+    if (model_->is_linear()) linear_A_.values = {};
     residual_.resize(n);
   }
 
   absl::Status Pose(const Stage& stage, const BlockState& base,
                     const BlockInputs& inputs) override {
-    Start(stage, base, inputs);
+    if (absl::Status status = Start(stage, base, inputs); !status.ok()) return status;
     inputs_ = &inputs;
     if (absl::Status status = PoseWithRotations(q0_); !status.ok()) return status;
-    if (model_->is_quadratic()) return absl::OkStatus();
+    if (model_->is_linear()) return absl::OkStatus();
     return SolveNonlinear();
   }
 
   double CalcRelativeGain(std::span<const double> v) override {
-    if (!model_->is_quadratic() || stage_.force_move.trial == 0) return 0;
+    if (!model_->is_linear() || stage_.force_move.trial == 0) return 0;
     return physics::CalcRelativeGain(*model_, stage_, q0_, v0_, q_turn_, v, [&] {
       double work = CalcInputWork(v);
       for (int i = 0; i < model_->num_nodes; ++i) {
@@ -107,7 +103,8 @@ class FemStep final : public NodeStep {
 
   void ExtendParticipants(std::vector<int>* groups) const override {
     const double n = 3 * static_cast<double>(groups->size());
-    if (groups->size() <= kMaxDenseNodes ||
+    // with volumes, Â is dense in any case
+    if (groups->size() <= kMaxDenseNodes || !model_->volumes.empty() ||
         n * n * n / 3 <= kMaxDenseOperations * model_->rest->elimination_operations())
       return;
     solvers::AddAncestors(model_->rest->elimination_tree(), &marks_, groups);
@@ -115,7 +112,7 @@ class FemStep final : public NodeStep {
 
   absl::Status Reduce(std::span<const int> participants) override {
     // a quadratic energy is convex; otherwise factoring Â may show that the tangent is indefinite
-    return Factor(participants, solvers::ComplementForm::kSparseWherePays, !model_->is_quadratic());
+    return Factor(participants, solvers::ComplementForm::kSparseWherePays, !model_->is_linear());
   }
 
   void CalcReducedMomentum(std::span<double> reference,
@@ -170,19 +167,16 @@ class FemStep final : public NodeStep {
     AddStart(v);
   }
 
-  // A batch loads the tangents and right-hand sides of all bodies into lanes, where they are
-  // factored and solved; the Schur complements and completions follow from these.
-  bool is_for_lanes(std::span<const int> participants) const {
+  bool is_for_lanes(std::span<const int> participants) const override {
     return kNodesPerParticipant * static_cast<int>(participants.size()) <= model_->num_nodes;
   }
-  bool is_in(const LaneCholesky* lanes) const { return is_in_lanes_ && lanes_ == lanes; }
-  // Matrix to be factored: A with prescribed vertices decoupled.
-  const solvers::BlockMatrix& MaskTangent() {
+  bool is_in(const LaneCholesky* lanes) const override { return is_in_lanes_ && lanes_ == lanes; }
+  const solvers::BlockMatrix& MaskTangent() override {
     if (!has_prescribed()) return A_;
     MaskPrescribed();
     return factored_;
   }
-  double* LoadLane(LaneCholesky* lanes, int lane) {
+  double* LoadLane(LaneCholesky* lanes, int lane) override {
     lanes_ = lanes;
     lane_ = lane;
     is_in_lanes_ = true;
@@ -190,7 +184,7 @@ class FemStep final : public NodeStep {
     free_.assign(load.begin(), load.end());
     return free_.data();
   }
-  absl::Status FactorInLane(std::span<const int> participants, bool is_to_reduce) {
+  absl::Status FactorInLane(std::span<const int> participants, bool is_to_reduce) override {
     const int failed = lanes_->failed_node(lane_);
     if (failed >= 0) return NotDefinite(failed);
     is_solved_ = lanes_->CalcSchurComplement(lane_, participants, &schur_);
@@ -198,9 +192,7 @@ class FemStep final : public NodeStep {
     participants_.assign(participants.begin(), participants.end());
     return absl::OkStatus();
   }
-  // Writes to v the right-hand side of A δv = load + P λ, whose forces λ give the participants the
-  // velocities v_p, and returns it; the solution δv replaces it. Null if v holds δv already.
-  double* BeginCompletion(std::span<const double> v_p, std::span<double> v) const {
+  double* BeginCompletion(std::span<const double> v_p, std::span<double> v) const override {
     if (participants_.empty()) {
       std::ranges::copy(free_, v.begin());
       return nullptr;
@@ -216,17 +208,17 @@ class FemStep final : public NodeStep {
     for (int k = 0; k < n; ++k) v[at(k)] += force[k];
     return v.data();
   }
-  void EndCompletion(std::span<double> v) const { AddStart(v); }
-  bool is_solved() const { return is_solved_; }
-  int lane() const { return lane_; }
+  void EndCompletion(std::span<double> v) const override { AddStart(v); }
+  bool is_solved() const override { return is_solved_; }
+  int lane() const override { return lane_; }
 
-  bool is_linear() const override { return model_->is_quadratic(); }
+  bool is_linear() const override { return model_->is_linear(); }
 
   ResidualScale CalcResidualScale() const override {
     if (is_linear()) return {};
     diagonal_.resize(v0_.size());
     linear_diagonal_.resize(v0_.size());
-    A_.CopyDiagonal(diagonal_);
+    CalcTangentDiagonal(diagonal_);
     linear_A_.CopyDiagonal(linear_diagonal_);
     ResidualScale scale{CalcRounding(diagonal_, linear_diagonal_), 0};
     for (std::size_t i = 0; i < diagonal_.size(); ++i)
@@ -263,8 +255,12 @@ class FemStep final : public NodeStep {
 
   void MultiplyTangent(std::span<const double> x, std::span<double> y) const override {
     A_.Multiply(x, y);
+    dense_.AddProduct(x, y);
   }
-  void CalcTangentDiagonal(std::span<double> diagonal) const override { A_.CopyDiagonal(diagonal); }
+  void CalcTangentDiagonal(std::span<double> diagonal) const override {
+    A_.CopyDiagonal(diagonal);
+    dense_.AddDiagonal(diagonal);
+  }
 
   void CalcMomentumResidual(std::span<const double> v, std::span<double> residual) override {
     if (!is_linear()) return CalcNonlinearResidual(v, residual);
@@ -327,7 +323,7 @@ class FemStep final : public NodeStep {
       ForEachPrescribed([&](int node, const Vector3d& velocity) {
         for (int r = 0; r < 3; ++r) dv[3 * node + r] = velocity[r] - v0_[3 * node + r];
       });
-      A_.Multiply(dv, known);
+      MultiplyTangent(dv, known);
     }
     for (std::size_t i = 0; i < known.size(); ++i) known[i] = -residual_[i] - known[i];
     ForEachPrescribed([&](int node, const Vector3d&) {
@@ -420,8 +416,8 @@ class FemStep final : public NodeStep {
     const auto factor = [&] {
       const solvers::BlockMatrix& A = MaskTangent();
       const std::span<const double> load = CalcRightSide();
-      return is_whole ? factor_.Factor(A, participants, form, load)
-                      : factor_.Eliminate(A, participants, form, load);
+      return is_whole ? factor_.Factor(A, MaskDense(), participants, form, load)
+                      : factor_.Eliminate(A, MaskDense(), participants, form, load);
     };
     if (factor()) return absl::OkStatus();
     if (MayProject()) {
@@ -435,13 +431,40 @@ class FemStep final : public NodeStep {
   absl::Status NotDefinite(int node) const {
     return absl::InternalError(
         absl::StrCat("its tangent matrix is not positive definite at vertex ", node, "; ",
-                     model_->DescribeWorstElement(model_->is_quadratic() ? q0_ : q_)));
+                     model_->DescribeWorstElement(model_->is_linear() ? q0_ : q_)));
   }
 
   // Whether negative eigenvalues of elements may still be dropped.
   bool MayProject() const {
-    return !model_->is_quadratic() && model_->parameters.newton.projection &&
+    return !model_->is_linear() && model_->parameters.newton.projection &&
            tangent_ == Tangent::kExact;
+  }
+
+  // Forces and stiffness of the nonlinear elements and of the matter in volumes, as
+  // AssembleNonlinear.
+  double AssembleForces(std::span<const double> q, double scale, Tangent tangent,
+                        FemModel::Deformation* at, solvers::BlockMatrix* A,
+                        std::vector<double>* residual) {
+    const double impulse = stage_.impulse_scale();
+    const double W =
+        AssembleNonlinear(*model_, q, pressure_, impulse, scale, tangent, at, A, residual);
+    const VolumeTangent of_volumes = tangent == Tangent::kNone    ? VolumeTangent::kNone
+                                     : tangent == Tangent::kExact ? VolumeTangent::kExact
+                                                                  : VolumeTangent::kConvex;
+    return W + AssembleVolumes(model_->volumes, q, gauges_, impulse, scale, of_volumes, &gradient_,
+                               A, &dense_, residual);
+  }
+
+  // The part of low rank of the matrix to be factored: without prescribed vertices.
+  const solvers::LowRank& MaskDense() {
+    if (!has_prescribed() || dense_.empty()) return dense_;
+    factored_dense_ = dense_;
+    for (std::vector<double>& column : factored_dense_.columns) {
+      ForEachPrescribed([&](int node, const Vector3d&) {
+        for (int r = 0; r < 3 && !column.empty(); ++r) column[3 * node + r] = 0;
+      });
+    }
+    return factored_dense_;
   }
 
   // Incremental potential at a point v.
@@ -471,9 +494,10 @@ class FemStep final : public NodeStep {
 
     std::fill(elastic_.begin(), elastic_.end(), 0.0);
     const double implicit = stage_.force_move.trial;
+    if (implicit == 0) dense_.weights.assign(dense_.weights.size(), 0.0);
     const double W =
-        AssembleNonlinear(*model_, q_, pressure_, impulse, implicit * h * impulse,
-                          implicit == 0 ? Tangent::kNone : tangent_, &deformation_, &A_, &elastic_);
+        AssembleForces(q_, implicit * h * impulse, implicit == 0 ? Tangent::kNone : tangent_,
+                       &deformation_, &A_, &elastic_);
     if (implicit != 0) {
       energy += stage_.weight * W / implicit;
       scale += std::abs(stage_.weight * W / implicit);
@@ -481,7 +505,7 @@ class FemStep final : public NodeStep {
     report_.projected_elements = std::max(report_.projected_elements, deformation_.projected);
     model_->ProjectOntoPlane(elastic_);
     for (std::size_t i = 0; i < v.size(); ++i) momentum_[i] += elastic_[i];
-    A_.Multiply(dv_, residual_);
+    MultiplyTangent(dv_, residual_);
     for (std::size_t i = 0; i < v.size(); ++i) residual_[i] = momentum_[i] - residual_[i];
     ForEachPrescribed([&](int node, const Vector3d&) {
       for (int r = 0; r < 3; ++r) momentum_[3 * node + r] = 0;
@@ -511,8 +535,7 @@ class FemStep final : public NodeStep {
         0.5 * Dot(trial_change_, trial_residual_) + Dot(trial_change_, linear_residual_);
     std::ranges::fill(trial_elastic_, 0.0);
     const double W =
-        AssembleNonlinear(*model_, trial_q_, pressure_, stage_.impulse_scale(), 0, Tangent::kNone,
-                          &trial_deformation_, nullptr, &trial_elastic_);
+        AssembleForces(trial_q_, 0, Tangent::kNone, &trial_deformation_, nullptr, &trial_elastic_);
     if (stage_.force_move.trial != 0)
       trial_potential_ += stage_.weight * W / stage_.force_move.trial;
     if (residual.empty()) return;
@@ -527,10 +550,10 @@ class FemStep final : public NodeStep {
   double CalcRelativeResidual(std::span<const double> v) {
     std::vector<double>&diagonal = scratch_, &Av = step_;
     diagonal.resize(v.size());
-    A_.CopyDiagonal(diagonal);
+    CalcTangentDiagonal(diagonal);
     linear_A_.CopyDiagonal(Av);
     const double rounding = CalcRounding(diagonal, Av);
-    A_.Multiply(v, Av);
+    MultiplyTangent(v, Av);
     double error = 0, motion = 0, force = 0;
     for (std::size_t i = 0; i < v.size(); ++i) {
       error += momentum_[i] * momentum_[i] / diagonal[i];
@@ -553,6 +576,13 @@ class FemStep final : public NodeStep {
     for (std::size_t i = 0; i < diagonal.size(); ++i) {
       const double force = position_error * (diagonal[i] - linear[i]);
       rounding += force * force / diagonal[i];
+    }
+    for (std::size_t k = 0; k < dense_.weights.size(); ++k) {
+      // the pressure of a volume has the errors of all its nodes
+      const std::vector<double>& u = dense_.columns[k];
+      const double pressure = position_error * dense_.weights[k];
+      const double square = pressure * pressure * Dot(u, u);
+      for (std::size_t i = 0; i < u.size(); ++i) rounding += square * u[i] * u[i] / diagonal[i];
     }
     return rounding;
   }
@@ -578,7 +608,7 @@ class FemStep final : public NodeStep {
     // an explicit stage takes one evaluation
     if (stage_.force_move.trial == 0 || options.max_iterations == 0) return CheckFinite();
     if (!newton_factor_)
-      newton_factor_ = std::make_unique<solvers::PartialCholesky>(
+      newton_factor_ = std::make_unique<solvers::LowRankCholesky>(
           &model_->pattern, model_->rest->elimination_order());
 
     for (;;) {
@@ -640,7 +670,8 @@ class FemStep final : public NodeStep {
 
   // Factors A_ with the load step_.
   bool FactorForNewton() {
-    return newton_factor_->Factor(MaskTangent(), {}, solvers::ComplementForm::kDense, step_);
+    return newton_factor_->Factor(MaskTangent(), MaskDense(), {}, solvers::ComplementForm::kDense,
+                                  step_);
   }
 
   // Factors the exact tangent plus as much as needed of the convex one, which is positive definite,
@@ -676,7 +707,9 @@ class FemStep final : public NodeStep {
 
   solvers::BlockMatrix A_;
   solvers::BlockMatrix factored_;  // A_ with prescribed vertices decoupled
-  solvers::PartialCholesky factor_;
+  // the part of the tangent that volumes add to A_, of low rank, and its factored_
+  solvers::LowRank dense_, factored_dense_;
+  solvers::LowRankCholesky factor_;
   std::vector<double> residual_;  // m(v0)
   mutable std::vector<double> free_dv_, known_, dv_p_;
   mutable std::vector<char> marks_;  // per node
@@ -694,7 +727,7 @@ class FemStep final : public NodeStep {
   solvers::BlockMatrix linear_A_;        // the part of A_ that is constant over the step
   std::vector<double> linear_residual_;  // m(v0) without nonlinear elastic forces
   Tangent tangent_ = Tangent::kExact;
-  std::unique_ptr<solvers::PartialCholesky> newton_factor_;
+  std::unique_ptr<solvers::LowRankCholesky> newton_factor_;
   std::vector<double> v_linear_;        // point of linearisation
   std::vector<double> exact_, convex_;  // tangents to be blended
   double blend_ = 1;
@@ -706,86 +739,13 @@ class FemStep final : public NodeStep {
 
   // scratch of CalcNonlinearResidual
   std::vector<double> trial_q_, trial_change_, trial_residual_, trial_elastic_;
+  std::vector<double> gradient_;  // of a volume
   FemModel::Deformation trial_deformation_;
   mutable std::vector<double> diagonal_, linear_diagonal_;
   double trial_potential_ = 0;
 };
 
-class FemBatch final : public BlockBatch {
- public:
-  explicit FemBatch(std::shared_ptr<const FemRestShape> shape)
-      : shape_(std::move(shape)), lanes_(shape_->lane_layout()) {}
-
-  void Factor(std::span<const Member> members) override {
-    // bodies with many participants are faster alone
-    in_lanes_.clear();
-    bool are_factored = true;
-    for (const Member& member : members) {
-      auto* step = static_cast<FemStep*>(member.step);
-      if (!step->is_for_lanes(member.participants)) continue;
-      in_lanes_.push_back(step);
-      are_factored = are_factored && step->is_in(&lanes_);
-    }
-    // participants may change while the tangents stay
-    if (!are_factored) {
-      tangents_.clear();
-      loads_.clear();
-      for (FemStep* step : in_lanes_) {
-        tangents_.push_back(&step->MaskTangent());
-        loads_.push_back(step->LoadLane(&lanes_, static_cast<int>(loads_.size())));
-      }
-      lanes_.Factor(tangents_);
-      lanes_.Solve(loads_);
-    }
-    // the rest runs in parallel over bodies: there are too few batches to keep all threads busy
-    solvers::ParallelForWithin(static_cast<int>(members.size()), 1, [&](int k) {
-      const Member& member = members[k];
-      auto* step = static_cast<FemStep*>(member.step);
-      if (step->is_for_lanes(member.participants)) {
-        *member.status = step->FactorInLane(member.participants, member.is_to_reduce);
-      } else {
-        *member.status = member.is_to_reduce ? step->Reduce(member.participants)
-                                             : step->Factor(member.participants);
-      }
-    });
-  }
-
-  void Complete(std::span<const Completion> members) override {
-    loads_.assign(kMaxMembers, nullptr);
-    for (const Completion& member : members) {
-      const auto* step = static_cast<const FemStep*>(member.step);
-      if (!step->is_solved()) {
-        step->Complete(member.v_participants, member.v);
-        continue;
-      }
-      loads_[step->lane()] = step->BeginCompletion(member.v_participants, member.v);
-    }
-    if (std::ranges::any_of(loads_, [](const double* load) { return load != nullptr; }))
-      lanes_.Solve(loads_);
-    for (const Completion& member : members) {
-      const auto* step = static_cast<const FemStep*>(member.step);
-      if (step->is_solved()) step->EndCompletion(member.v);
-    }
-  }
-
- private:
-  std::shared_ptr<const FemRestShape> shape_;
-  LaneCholesky lanes_;
-  std::vector<FemStep*> in_lanes_;
-  std::vector<const solvers::BlockMatrix*> tangents_;
-  std::vector<double*> loads_;
-};
-
 }  // namespace
-
-bool IsWorthFemBatch(const FemModel& model) {
-  return model.is_quadratic() && model.num_nodes >= kMinBatchedNodes &&
-         model.num_nodes <= kMaxBatchedNodes;
-}
-
-std::unique_ptr<BlockBatch> MakeFemBatch(std::shared_ptr<const FemRestShape> shape) {
-  return std::make_unique<FemBatch>(std::move(shape));
-}
 
 std::unique_ptr<BlockStep> MakeFemStep(std::shared_ptr<const FemModel> model) {
   return std::make_unique<FemStep>(std::move(model));

@@ -10,11 +10,4 @@ namespace pliant::physics {
 // in contact last.
 std::unique_ptr<BlockStep> MakeFemStep(std::shared_ptr<const FemModel> model);
 
-// Whether bodies of this shape, with quadratic materials, are worth batching: neither so small that
-// most of their nodes take part in contact, nor so large that eight factors overflow the cache.
-bool IsWorthFemBatch(const FemModel& model);
-
-// A batch of up to eight FEM bodies of this shape, factored together in SIMD lanes.
-std::unique_ptr<BlockBatch> MakeFemBatch(std::shared_ptr<const FemRestShape> shape);
-
 }  // namespace pliant::physics

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+
 namespace pliant::physics {
 
 using Eigen::Vector3d;
@@ -44,6 +46,7 @@ void NodeStep::Integrate(std::span<const double> v, MutableBlockState state) con
     state.q[i] += h * stage_.move(state.v[i], v[i]);
     state.v[i] = v[i];
   }
+  if (!gauges_.empty() && state.internals != nullptr) *state.internals = gauges_;
   // prescribed vertices end exactly at their targets
   ForEachPrescribed([&](int node, const Vector3d&) {
     const Vector3d& target = prescribed_position_[model_->prescribed_index[node]];
@@ -63,7 +66,7 @@ double NodeStep::CalcInputWork(std::span<const double> v) {
              applied.force_W.dot(VectorAt(v0_, 3 * i) + VectorAt(v, 3 * i));
     }
   }
-  double work = 0.5 * stage_.impulse_scale() * sum;
+  double work = 0.5 * stage_.impulse_scale() * sum + pressure_work_;
   if (pressure_.empty()) return work;
 
   // pressure times the change of volume
@@ -82,7 +85,8 @@ double NodeStep::CalcInputWork(std::span<const double> v) {
   return work;
 }
 
-void NodeStep::Start(const Stage& stage, const BlockState& base, const BlockInputs& inputs) {
+absl::Status NodeStep::Start(const Stage& stage, const BlockState& base,
+                             const BlockInputs& inputs) {
   stage_ = stage;
   q0_ = base.q;
   v0_ = base.v;
@@ -98,6 +102,29 @@ void NodeStep::Start(const Stage& stage, const BlockState& base, const BlockInpu
     prescribed_position_[k] = X_WB * p_B;
     prescribed_velocity_[k] = (prescribed_position_[k] - VectorAt(q0_, 3 * one.node)) / stage_.h;
   }
+  return StartVolumes(base, inputs);
+}
+
+// A pressure that is set changes the energy of the volume where it is at the start of the step.
+absl::Status NodeStep::StartVolumes(const BlockState& base, const BlockInputs& inputs) {
+  const std::vector<VolumePotential>& volumes = model_->volumes;
+  model_->CopyGauges(base, &gauges_);
+  pressure_work_ = 0;
+  for (std::size_t k = 0; k < volumes.size(); ++k) {
+    const VolumePotential& volume = volumes[k];
+    const double V = volume.CalcVolume(q0_), before = gauges_[k];
+    if (volume.HasCollapsed(V)) {
+      return absl::InternalError(
+          absl::StrCat("the volume of constraint \"", volume.parameters().name,
+                       "\" has collapsed to ", V, " m³ from ", volume.parameters().rest_volume,
+                       " m³ at rest; use a stiffer wall, a higher pressure or a slower load"));
+    }
+    for (const VolumePressure& pressure : inputs.pressures)
+      if (pressure.volume == static_cast<int>(k)) gauges_[k] = pressure.gauge;
+    if (gauges_[k] == before) continue;
+    pressure_work_ += volume.Respond(V, gauges_[k]).energy - volume.Respond(V, before).energy;
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace pliant::physics

@@ -60,7 +60,7 @@ class ParticleFemStep final : public CompliantStep<NodeStep> {
 
   absl::Status Pose(const Stage& stage, const BlockState& base,
                     const BlockInputs& inputs) override {
-    Start(stage, base, inputs);
+    if (absl::Status status = Start(stage, base, inputs); !status.ok()) return status;
     most_projected_ = 0;
 
     // each node moves freely on its own

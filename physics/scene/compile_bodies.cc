@@ -65,6 +65,7 @@ void SceneCompiler::CompileBodies() {
     if (scene_.bodies(i).has_particles())
       DraftParticles(scene_.bodies(i).particles(), path + ".particles", &drafts_[i]);
   }
+  DraftVolumes();
   BuildBlocks();
   BuildRobots();
   HoldVertices();
@@ -243,6 +244,8 @@ void SceneCompiler::BuildBlocks() {
       }
       FemParameters fem = draft.fem;
       fem.X_WB = X_WB;
+      if (const auto of_body = volumes_.find(static_cast<int>(i)); of_body != volumes_.end())
+        fem.volumes = of_body->second;
       model_->blocks.push_back(MakeFemBlock(std::move(fem), &rest_shapes_));
     } else if (body.motion == Motion::kKinematic) {
       model_->blocks.push_back(MakeKinematicBodyBlock(static_cast<int>(i), body.X_WB));

@@ -1,6 +1,7 @@
-// Parts of deformable bodies: regions of other materials, and attachments.
+// Parts of deformable bodies: regions of other materials, attachments, and closed volumes.
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -10,6 +11,8 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "physics/fem/volume/log_volume.h"
+#include "physics/geometry/cavities.h"
 #include "physics/scene/compiler.h"
 #include "physics/scene/text/field_checks.h"
 #include "physics/scene/text/scalar_text.h"
@@ -72,6 +75,21 @@ std::string BoundsText(const TetrahedralMesh& mesh) {
 }
 
 }  // namespace
+
+bool CheckGaugePressure(const std::string& path, double gauge, const VolumeLaw& law,
+                        SceneLog* log) {
+  constexpr double kMaxGauge = 1e12;  // [Pa]
+  if (law.is_gas() && !(gauge > -kAtmosphere)) {
+    log->Error(path, absl::StrCat(NumberText(gauge),
+                                  " is not allowed: a gas at or below vacuum; expected more than -",
+                                  NumberText(kAtmosphere), " Pa"));
+    return false;
+  }
+  if (std::abs(gauge) <= kMaxGauge) return true;
+  log->Error(path, absl::StrCat(NumberText(gauge), " is not allowed; expected at most ",
+                                NumberText(kMaxGauge), " Pa. Is the unit right?"));
+  return false;
+}
 
 void SceneCompiler::ReadRegions(const v1::DeformableBody& given, const std::string& path,
                                 BodyDraft* draft) {
@@ -251,6 +269,169 @@ int SceneCompiler::ResolveHolder(const std::string& name, const std::string& pat
   log_.Error(
       path, absl::StrCat(Quoted(name), " is deformable; expected `world`, a rigid body or a link"));
   return -1;
+}
+
+// Reads the volume constraints, which become parts of their bodies.
+void SceneCompiler::DraftVolumes() {
+  for (int i = 0; i < scene_.constraints_size(); ++i) {
+    if (!scene_.constraints(i).has_volume()) continue;
+    const std::string path = absl::StrCat("constraints[", i, "]");
+    VolumeParameters volume;
+    volume.name = scene_.constraints(i).name();
+    int body = -1;
+    if (!DraftVolume(scene_.constraints(i).volume(), path + ".volume", &body, &volume)) continue;
+    std::vector<VolumeParameters>& of_body = volumes_[body];
+    volume_of_constraint_[path] = {body, static_cast<int>(of_body.size())};
+    of_body.push_back(std::move(volume));
+  }
+}
+
+bool SceneCompiler::DraftVolume(const v1::VolumeConstraint& given, const std::string& path,
+                                int* body, VolumeParameters* volume) {
+  if (!ReadVolumeLaw(given, path, volume)) return false;
+  *body = ResolveBody(given.body(), path + ".body");
+  if (*body < 0) return false;
+  if (*body >= static_cast<int>(placements_.size())) {
+    log_.Error(path + ".body", absl::StrCat(Quoted(given.body()),
+                                            " is part of a robot; expected a body of the scene"));
+    return false;
+  }
+  const BodyDraft& draft = drafts_[placements_[*body].draft];
+  const std::string name = Quoted(given.body());
+  if (!draft.is_deformable || draft.kind != nullptr || draft.particles.has_value()) {
+    log_.Error(path + ".body", absl::StrCat(name,
+                                            " has no tetrahedra that deform; expected a "
+                                            "`deformable` body"));
+    return false;
+  }
+  if (draft.fem.plane_strain) {
+    log_.Error(path + ".body", absl::StrCat(name,
+                                            " is in plane strain, a slice of a longer body "
+                                            "that encloses nothing. Leave out "
+                                            "`plane_strain`"));
+    return false;
+  }
+  if (model_->method.is_maximal()) {
+    log_.Error(path,
+               "is not supported in maximal coordinates yet; leave it out, or set "
+               "method.nonsmooth.coordinates: REDUCED");
+    return false;
+  }
+  // without a mesh, an error has been reported already
+  if (draft.fem.mesh.tetrahedra.empty()) return false;
+  return ReadVolumeSurface(given, path, *body, volume);
+}
+
+// Finds the surface and the volume at rest.
+bool SceneCompiler::ReadVolumeSurface(const v1::VolumeConstraint& given, const std::string& path,
+                                      int body, VolumeParameters* volume) {
+  const BodyDraft& draft = drafts_[placements_[body].draft];
+  const TetrahedralMesh& mesh = draft.fem.mesh;
+  const std::string name = Quoted(given.body());
+  if (given.cavity() && !given.region().empty()) {
+    log_.Error(path + ".region", "conflicts with `cavity`; expected only one of the two");
+    return false;
+  }
+  if (given.cavity()) {
+    const Cavities cavities = FindCavities(draft.body.surface, mesh.vertices);
+    if (cavities.count == 0) {
+      log_.Error(
+          path + ".cavity",
+          cavities.has_open
+              ? absl::StrCat("the surface of ", name,
+                             " touches itself along an edge, so that no "
+                             "cavity is closed. Move its vertices apart "
+                             "there")
+              : absl::StrCat(name, " has no cavity: ",
+                             cavities.num_pieces == 1
+                                 ? "its surface is in one piece, as of a body that is solid or "
+                                   "whose wall has an opening. Close the wall, or use a "
+                                   "`hollow_sphere`"
+                                 : "none of the pieces of its surface encloses empty space. Turn "
+                                   "the inner surface inside out"));
+      return false;
+    }
+    volume->triangles = cavities.triangles;
+  } else if (!given.region().empty()) {
+    const auto region = draft.regions.find(given.region());
+    if (region == draft.regions.end()) {
+      std::vector<std::string> names;
+      for (const auto& [known, tetrahedra] : draft.regions) names.push_back(known);
+      log_.Error(path + ".region",
+                 absl::StrCat(name, " has no region called ", Quoted(given.region()),
+                              DidYouMean(given.region(), names)));
+      return false;
+    }
+    TetrahedralMesh part;
+    part.vertices = mesh.vertices;
+    for (const int t : region->second) part.tetrahedra.push_back(mesh.tetrahedra[t]);
+    volume->triangles = ExtractBoundary(part).triangles;
+    if (volume->triangles.empty()) return false;  // reported with the region
+  } else {
+    volume->triangles = draft.body.surface.triangles;
+  }
+
+  const double initial = CalcEnclosedVolume(volume->triangles, mesh.vertices);
+  volume->rest_volume = given.has_rest_volume() ? given.rest_volume() : initial;
+  if (!CheckPositive(path + ".rest_volume", volume->rest_volume, "volume in m³", &log_, 1e18,
+                     1e-18))
+    return false;
+  const double min = kMinVolumeRatio * volume->rest_volume;
+  if (initial > min) return true;
+  log_.Error(path + ".rest_volume",
+             absl::StrCat(NumberText(volume->rest_volume),
+                          " is not allowed for an initial volume "
+                          "of ",
+                          NumberText(initial), " m³; expected less than ",
+                          NumberText(initial / kMinVolumeRatio), " m³. Is the unit right?"));
+  return false;
+}
+
+bool SceneCompiler::ReadVolumeLaw(const v1::VolumeConstraint& given, const std::string& path,
+                                  VolumeParameters* volume) {
+  const std::string laws = [] {
+    std::string names;
+    for (const VolumeLaw* law : AllVolumeLaws())
+      absl::StrAppend(&names, names.empty() ? "" : ", ", std::string(law->name()));
+    return names;
+  }();
+  if (given.law().empty()) return Missing(path + ".law", absl::StrCat("one of ", laws), &log_);
+  volume->law = FindVolumeLaw(given.law());
+  if (volume->law == nullptr) {
+    log_.Error(path + ".law",
+               absl::StrCat(Quoted(given.law()), " is not a law; expected one of ", laws));
+    return false;
+  }
+  std::map<std::string, double> numbers(given.parameters().begin(), given.parameters().end());
+  const bool is_field = given.has_bulk_modulus();
+  if (is_field) numbers["bulk_modulus"] = given.bulk_modulus();
+  const auto path_of = [&](const std::string& name) {
+    return absl::StrCat(path, name == "bulk_modulus" ? "." : ".parameters.", name);
+  };
+  bool ok = true;
+  for (const VolumeParameter& parameter : volume->law->parameters()) {
+    const std::string name(parameter.name), at = path_of(name);
+    const auto found = numbers.find(name);
+    if (found == numbers.end()) {
+      ok = Missing(at, std::string(parameter.expected), &log_);
+      continue;
+    }
+    if (!(found->second >= parameter.min && found->second <= parameter.max)) {
+      log_.Error(at, absl::StrCat(NumberText(found->second), " is not allowed; expected ",
+                                  std::string(parameter.expected)));
+      ok = false;
+    }
+    volume->parameters.push_back(found->second);
+    numbers.erase(found);
+  }
+  for (const auto& [name, value] : numbers) {
+    log_.Error(path_of(name), absl::StrCat("is not a parameter of ", given.law(), ". Remove it"));
+    ok = false;
+  }
+  volume->gauge_pressure = given.gauge_pressure();
+  return CheckGaugePressure(path + ".gauge_pressure", volume->gauge_pressure, *volume->law,
+                            &log_) &&
+         ok;
 }
 
 // Adds the constraints that hold vertices attached to free bodies and links, once all are placed.

@@ -57,6 +57,12 @@ absl::StatusOr<TetrahedralMesh> MeshTorusOf(const v1::VolumeMesh& mesh, double e
                    mesh.torus().slices(), is_cancelled);
 }
 
+absl::StatusOr<TetrahedralMesh> MeshHollowSphereOf(const v1::VolumeMesh& mesh, double edge_length,
+                                                   const IsCancelled& is_cancelled) {
+  const v1::HollowSphere& sphere = mesh.hollow_sphere();
+  return MeshHollowSphere(sphere.radius(), sphere.wall_thickness(), edge_length, is_cancelled);
+}
+
 // Checks the sizes of a primitive; returns nothing when one is wrong.
 std::optional<Primitive> ReadPrimitive(const v1::VolumeMesh& mesh, const std::string& path,
                                        SceneLog* log) {
@@ -85,6 +91,22 @@ std::optional<Primitive> ReadPrimitive(const v1::VolumeMesh& mesh, const std::st
       const double r = mesh.sphere().radius();
       if (!check("sphere.radius", mesh.sphere().has_radius(), r, "radius")) return std::nullopt;
       return Primitive{MeshSphereOf, 2 * r, 4.19 * r * r * r};
+    }
+    case v1::VolumeMesh::kHollowSphere: {
+      const v1::HollowSphere& s = mesh.hollow_sphere();
+      const double r = s.radius(), wall = s.wall_thickness();
+      bool ok = check("hollow_sphere.radius", s.has_radius(), r, "radius");
+      ok &= check("hollow_sphere.wall_thickness", s.has_wall_thickness(), wall, "thickness");
+      if (!ok) return std::nullopt;
+      if (wall >= r) {
+        log->Error(
+            path + ".hollow_sphere.wall_thickness",
+            absl::StrCat(NumberText(wall), " is not allowed; expected less than the radius, ",
+                         NumberText(r), ". A solid one: use `sphere`"));
+        return std::nullopt;
+      }
+      return Primitive{MeshHollowSphereOf, std::min(2 * r, 5 * wall),
+                       4.19 * (r * r * r - (r - wall) * (r - wall) * (r - wall))};
     }
     case v1::VolumeMesh::kCylinder: {
       const v1::Cylinder& c = mesh.cylinder();
@@ -363,7 +385,8 @@ std::optional<TetrahedralMesh> SceneCompiler::ReadVolumeMesh(const v1::VolumeMes
                                                              const std::string& path,
                                                              std::vector<int>* vertex_of_file) {
   if (given.source_case() == v1::VolumeMesh::SOURCE_NOT_SET) {
-    Missing(path + ".file", "box, sphere, cylinder, capsule, torus or a file", &log_);
+    Missing(path + ".file", "box, sphere, hollow_sphere, cylinder, capsule, torus or a file",
+            &log_);
     return std::nullopt;
   }
   const bool from_file = given.has_file();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <regex>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -518,6 +519,11 @@ void SceneCompiler::CompileConstraints() {
       ok &= CheckNotNegative(path + ".damping", given.damping(), "damping in N·s/m", &log_);
       constraint.damping = given.damping();
     }
+    if (given.has_volume() && (given.has_stiffness() || given.has_damping())) {
+      log_.Error(path + (given.has_stiffness() ? ".stiffness" : ".damping"),
+                 "does not apply to `volume`, whose law gives the pressure. Remove it");
+      ok = false;
+    }
     if (ReadConstraint(given, path, &constraint) && ok)
       model_->constraints.push_back(std::move(constraint));
   }
@@ -616,8 +622,16 @@ bool SceneCompiler::ReadConstraint(const v1::Constraint& given, const std::strin
               Missing(path + ".joint_spring.stiffness", "a stiffness or a damping", &log_)) &&
              join(s.joint(), path + ".joint_spring.joint", 1);
     }
+    case v1::Constraint::kVolume: {
+      const auto found = volume_of_constraint_.find(path);
+      if (found == volume_of_constraint_.end()) return false;  // reported before
+      constraint->kind = Constraint::Kind::kVolume;
+      std::tie(constraint->body_a, constraint->volume) = found->second;
+      return true;
+    }
     case v1::Constraint::KIND_NOT_SET:
-      log_.Error(path, "has no kind; expected weld, ball, distance, coupler or joint_spring");
+      log_.Error(path,
+                 "has no kind; expected weld, ball, distance, coupler, joint_spring or volume");
   }
   return false;
 }
@@ -625,6 +639,22 @@ bool SceneCompiler::ReadConstraint(const v1::Constraint& given, const std::strin
 bool SceneCompiler::ResolveJoint(const std::string& name, const std::string& path, int* robot,
                                  int* joint) {
   return FindJoint(joint_index_, *model_, name, path, &log_, robot, joint);
+}
+
+bool FindVolumeConstraint(const Model& model, const std::string& name, const std::string& path,
+                          SceneLog* log, int* constraint) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < model.constraints.size(); ++i) {
+    if (model.constraints[i].kind != Constraint::Kind::kVolume) continue;
+    names.push_back(model.constraints[i].name);
+    if (names.back() != name) continue;
+    *constraint = static_cast<int>(i);
+    return true;
+  }
+  log->Error(path, absl::StrCat("no volume constraint is called ", Quoted(name),
+                                names.empty() ? "; add one to `constraints`" : "",
+                                DidYouMean(name, names)));
+  return false;
 }
 
 bool FindJoint(const JointIndex& joints, const Model& model, const std::string& name,

@@ -60,6 +60,7 @@ int CountNumbers(Script::Kind kind) {
     case Script::Kind::kActuator:
     case Script::Kind::kJointForce:
     case Script::Kind::kGripper:
+    case Script::Kind::kPressure:
       break;
   }
   return 1;
@@ -294,7 +295,14 @@ bool ProbeReader::Read(const v1::Probe& given, const std::string& path, Probe* p
         names.push_back(model_.constraints[i].name);
         if (names.back() == r.constraint()) probe->constraint = static_cast<int>(i);
       }
-      if (probe->constraint >= 0) return true;
+      if (probe->constraint >= 0) {
+        if (model_.constraints[probe->constraint].kind != Constraint::Kind::kVolume) return true;
+        log_.Error(path + ".reaction.constraint",
+                   absl::StrCat(Quoted(r.constraint()),
+                                " is a volume constraint, whose forces balance. Probe its "
+                                "`pressure`"));
+        return false;
+      }
       log_.Error(path + ".reaction.constraint",
                  absl::StrCat("no constraint is called ", Quoted(r.constraint()),
                               DidYouMean(r.constraint(), names)));
@@ -350,6 +358,10 @@ bool ProbeReader::Read(const v1::Probe& given, const std::string& path, Probe* p
     case v1::Probe::kMassWithin:
       probe->kind = Probe::Kind::kMassWithin;
       return ReadMassWithin(given.mass_within(), path + ".mass_within", probe);
+    case v1::Probe::kPressure:
+      probe->kind = Probe::Kind::kPressure;
+      return FindVolumeConstraint(model_, given.pressure().constraint(),
+                                  path + ".pressure.constraint", &log_, &probe->constraint);
     case v1::Probe::kPenetration:
       probe->kind = Probe::Kind::kPenetration;
       return pair("penetration", given.penetration());
@@ -361,7 +373,7 @@ bool ProbeReader::Read(const v1::Probe& given, const std::string& path, Probe* p
                  "samples nothing; expected one of position, velocity, orientation, "
                  "angular_velocity, contact_force, "
                  "wrench, reaction, energy, momentum, volume, field, joint, penetration, "
-                 "contact_points, extent or mass_within");
+                 "contact_points, extent, mass_within or pressure");
       return false;
   }
   return false;
@@ -524,6 +536,7 @@ void SceneCompiler::CompileScript() {
       }
     }
     if (script.kind == Script::Kind::kPose) WarnOfJumps(script, path);
+    if (script.kind == Script::Kind::kPressure && !CheckPressures(script, path)) continue;
     model_->script.push_back(std::move(script));
   }
 }
@@ -558,11 +571,12 @@ bool SceneCompiler::ReadTarget(const v1::Target& target, const std::string& path
     case v1::Target::kTwist:
     case v1::Target::kGripper:
     case v1::Target::kActivation:
+    case v1::Target::kPressure:
       return ReadJointTarget(target, path, script);
     case v1::Target::KIND_NOT_SET:
-      log_.Error(
-          path,
-          "drives nothing; expected joint, pose, force, torque, twist, gripper or activation");
+      log_.Error(path,
+                 "drives nothing; expected joint, pose, force, torque, twist, gripper, "
+                 "activation or pressure");
       return false;
     case v1::Target::kPose:
       script->kind = Script::Kind::kPose;
@@ -624,7 +638,18 @@ bool SceneCompiler::ReadTarget(const v1::Target& target, const std::string& path
                    script->kind == Script::Kind::kForce, &script->has_point, &script->p_BP);
 }
 
-// Reads targets of joints and controllers.
+bool SceneCompiler::CheckPressures(const Script& script, const std::string& path) {
+  const Constraint& constraint = model_->constraints[script.index];
+  const VolumeLaw& law = *volumes_.at(constraint.body_a)[constraint.volume].law;
+  for (std::size_t i = 0; i < script.values.size(); ++i) {
+    if (!CheckGaugePressure(absl::StrCat(path, ".values[", i, "]"), script.values[i][0], law,
+                            &log_))
+      return false;
+  }
+  return true;
+}
+
+// Reads targets of joints, controllers and volume constraints.
 bool SceneCompiler::ReadJointTarget(const v1::Target& target, const std::string& path,
                                     Script* script) {
   if (target.has_vertex() || !target.point().empty()) {
@@ -635,6 +660,11 @@ bool SceneCompiler::ReadJointTarget(const v1::Target& target, const std::string&
   if (target.has_torque()) {
     script->kind = Script::Kind::kJointForce;
     return ResolveJoint(target.torque(), path + ".torque", &script->robot, &script->joint);
+  }
+  if (target.has_pressure()) {
+    script->kind = Script::Kind::kPressure;
+    return FindVolumeConstraint(*model_, target.pressure(), path + ".pressure", &log_,
+                                &script->index);
   }
   if (target.has_activation()) {
     script->kind = Script::Kind::kActuator;

@@ -52,6 +52,7 @@ class SurfaceMesh;
 class Target;
 class Teleoperation;
 class Velocity;
+class VolumeConstraint;
 class VolumeMesh;
 class Within;
 }  // namespace pliant::v1
@@ -66,6 +67,13 @@ using JointIndex = absl::flat_hash_map<std::string, std::pair<int, int>>;
 // Finds a joint of one velocity; false, and an error, when there is none.
 bool FindJoint(const JointIndex& joints, const Model& model, const std::string& name,
                const std::string& path, SceneLog* log, int* robot, int* joint);
+
+// Finds the volume constraint called `name`; false, and an error, when there is none.
+bool FindVolumeConstraint(const Model& model, const std::string& name, const std::string& path,
+                          SceneLog* log, int* constraint);
+
+// Checks the gauge pressure of a volume at rest; false, and an error, for a gas at vacuum.
+bool CheckGaugePressure(const std::string& path, double gauge, const VolumeLaw& law, SceneLog* log);
 
 // Checks a scene and builds its Model. Errors go to the log; meshes are built only while there are
 // none.
@@ -243,16 +251,25 @@ class SceneCompiler {
   void CheckParticleMotion(int placement);
   void CheckParticleNeighbors(const std::vector<int>& placements);
 
-  // regions, activations and attachments: compile_body_parts.cc
+  // regions, activations, attachments and closed volumes: compile_body_parts.cc
   void ReadRegions(const v1::DeformableBody& body, const std::string& path, BodyDraft* draft);
   void ReadActivations(const v1::DeformableBody& body, const std::string& path, BodyDraft* draft);
   void ReadAttachments(const v1::DeformableBody& body, const std::string& path, BodyDraft* draft);
   int ResolveHolder(const std::string& name, const std::string& path);
+  void DraftVolumes();
+  bool DraftVolume(const v1::VolumeConstraint& given, const std::string& path, int* body,
+                   VolumeParameters* volume);
+  bool ReadVolumeSurface(const v1::VolumeConstraint& given, const std::string& path, int body,
+                         VolumeParameters* volume);
+  bool ReadVolumeLaw(const v1::VolumeConstraint& given, const std::string& path,
+                     VolumeParameters* volume);
   void HoldVertices();
   void HoldVertex(int soft, int vertex, int holder);
 
   // script and probes: compile_signals.cc
   void CompileScript();
+  // Checks the pressures that a script sets in a volume.
+  bool CheckPressures(const Script& script, const std::string& path);
   // Warns when a script moves a body so far within a step that it may end inside others.
   void WarnOfJumps(const Script& script, const std::string& path);
   bool ReadTarget(const v1::Target& target, const std::string& path, Script* script);
@@ -297,7 +314,10 @@ class SceneCompiler {
   std::map<std::pair<int, int>, double> robot_frictions_;  // of pairs, from robot files
   std::vector<BodyDraft> drafts_;                          // one a body of the scene
   FemRestShapes rest_shapes_;
-  std::vector<Placement> placements_;                          // one a body of the model
+  std::vector<Placement> placements_;                     // one a body of the model
+  std::map<int, std::vector<VolumeParameters>> volumes_;  // by body of the model
+  // body and its volume, by the path of their constraint
+  std::map<std::string, std::pair<int, int>> volume_of_constraint_;
   absl::flat_hash_map<std::string, int> body_index_;           // in the model
   absl::flat_hash_map<std::string, int> templates_;            // in the scene's bodies
   absl::flat_hash_map<std::string, std::vector<int>> copies_;  // of a template, in the model

@@ -316,6 +316,12 @@ ProbeValue ProbeSampler::Sample(const Probe& probe, const State& state, const St
       return Number(CalcExtent(model_, state, probe.body, probe.direction, probe.quantile));
     case Probe::Kind::kMassWithin:
       return Number(CalcMassWithin(model_, state, probe.body, probe.X_WF, probe.half_size));
+    case Probe::Kind::kPressure: {
+      const Constraint& constraint = model_.constraints[probe.constraint];
+      const Body& body = model_.bodies[constraint.body_a];
+      return Number(model_.abilities_of(body).volumes->CalcPressure(
+          model_.StateOf(state, body.block), constraint.volume));
+    }
     case Probe::Kind::kContactPoints:
       return SampleContactPoints(probe, report);
     case Probe::Kind::kReaction:
@@ -363,6 +369,7 @@ int CountProbeNumbers(const Probe& probe) {
     case Probe::Kind::kPenetration:
     case Probe::Kind::kExtent:
     case Probe::Kind::kMassWithin:
+    case Probe::Kind::kPressure:
       return 1;
     case Probe::Kind::kField:
       return CountComponents(probe.measure);

@@ -166,6 +166,16 @@ absl::Status CheckCommands(const Model& model, const Inputs& commands) {
     if (absl::Status status = check_body(spring.body); !status.ok()) return status;
     if (absl::Status status = CheckSpring(model, spring); !status.ok()) return status;
   }
+  for (const Inputs::PressureTarget& target : commands.pressures) {
+    const int count = static_cast<int>(model.constraints.size());
+    if (target.constraint < 0 || target.constraint >= count ||
+        model.constraints[target.constraint].kind != Constraint::Kind::kVolume)
+      return absl::InvalidArgumentError("a pressure is commanded for no volume constraint");
+    if (!std::isfinite(target.gauge))
+      return absl::InvalidArgumentError(absl::StrCat("the pressure commanded for \"",
+                                                     model.constraints[target.constraint].name,
+                                                     "\" is not finite"));
+  }
   if (!std::ranges::all_of(commands.drives, [](double x) { return std::isfinite(x); }))
     return absl::InvalidArgumentError("the state of the drives is not finite");
   return CheckJointCommands(model, commands);
@@ -173,8 +183,9 @@ absl::Status CheckCommands(const Model& model, const Inputs& commands) {
 
 // Adds what a script commands of a joint or a controller.
 void AddJointInput(const Model& model, const Script& script, double t, double h, Inputs* inputs) {
-  const bool is_target =
-      script.kind == Script::Kind::kActuator || script.kind == Script::Kind::kGripper;
+  const bool is_target = script.kind == Script::Kind::kActuator ||
+                         script.kind == Script::Kind::kGripper ||
+                         script.kind == Script::Kind::kPressure;
   const std::optional<std::array<double, 6>> value = SampleScriptedNumbers(script, is_target, t, h);
   if (!value) return;
   switch (script.kind) {
@@ -183,6 +194,9 @@ void AddJointInput(const Model& model, const Script& script, double t, double h,
       break;
     case Script::Kind::kGripper:
       inputs->grippers.push_back({script.index, value->front()});
+      break;
+    case Script::Kind::kPressure:
+      inputs->pressures.push_back({script.index, value->front()});
       break;
     case Script::Kind::kJointForce: {
       const RobotJoint& joint = model.robots[script.robot].joints[script.joint];
@@ -295,6 +309,10 @@ absl::Status World::Step(const Inputs& commands) {
   Override(commands.gains, same_actuator, &inputs_.gains);
   Override(commands.holds, same_actuator, &inputs_.holds);
   Override(commands.springs, never, &inputs_.springs);
+  const auto same_constraint = [](const auto& a, const auto& b) {
+    return a.constraint == b.constraint;
+  };
+  Override(commands.pressures, same_constraint, &inputs_.pressures);
 
   if (watches_energy_ && !energy_) energy_ = CalcTotalEnergy();
   const absl::Status status = stepper_->Step(inputs_, model_->time_step, &state_, &next_report_);

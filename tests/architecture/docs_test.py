@@ -30,7 +30,7 @@ def schema_names(text):
 
 class SceneReference(unittest.TestCase):
     def setUp(self):
-        self.schema = "".join((ROOT / f"proto/pliant/v1/{name}.proto").read_text() for name in ("scene", "particles"))
+        self.schema = "".join((ROOT / f"proto/pliant/v1/{name}.proto").read_text() for name in ("scene", "particles", "volumes"))
         self.page = (ROOT / "docs/scenes.md").read_text()
 
     def test_names_every_field_and_choice(self):

@@ -13,7 +13,8 @@ namespace pliant::physics {
   ADD(Corotational)           \
   ADD(StVenantKirchhoff)      \
   ADD(NeoHookean)             \
-  ADD(MooneyRivlin)
+  ADD(MooneyRivlin)           \
+  ADD(LogNeoHookean)
 
 #define PLIANT_DECLARE(NAME) const Material* NAME##Material();
 #define PLIANT_CALL(NAME) NAME##Material(),

@@ -38,6 +38,13 @@ absl::StatusOr<TetrahedralMesh> MeshBox(const Eigen::Vector3d& size, double edge
 absl::StatusOr<TetrahedralMesh> MeshSphere(double radius, double edge_length,
                                            const IsCancelled& is_cancelled = {});
 
+// A sphere with a concentric cavity: the surface of MeshSphere in layers, three tetrahedra to a
+// prism; round(wall_thickness / edge_length) layers, at least one.
+// errors  also INVALID_ARGUMENT: a wall as thick as the radius
+absl::StatusOr<TetrahedralMesh> MeshHollowSphere(double radius, double wall_thickness,
+                                                 double edge_length,
+                                                 const IsCancelled& is_cancelled = {});
+
 // Discs of n rings with 6, 12, …, 6n vertices, in layers along z. Length is the whole height.
 absl::StatusOr<TetrahedralMesh> MeshCylinder(double radius, double length, double edge_length,
                                              const IsCancelled& is_cancelled = {});

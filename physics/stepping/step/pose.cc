@@ -47,6 +47,7 @@ void GatherInputs(const StepBlocks& blocks, int block, const Inputs& inputs,
   gathered->targets.clear();
   gathered->forces.clear();
   gathered->efforts.clear();
+  gathered->pressures.clear();
   gathered->gravity = blocks.model.gravity;
   for (const int body : blocks.followed_bodies[block]) {
     // a body without a target stays still
@@ -65,6 +66,11 @@ void GatherInputs(const StepBlocks& blocks, int block, const Inputs& inputs,
   }
   for (const Inputs::JointForce& force : inputs.joint_forces) {
     if (force.block == block) gathered->efforts.push_back({force.velocity, force.force});
+  }
+  for (const Inputs::PressureTarget& target : inputs.pressures) {
+    const Constraint& constraint = blocks.model.constraints[target.constraint];
+    if (blocks.model.bodies[constraint.body_a].block == block)
+      gathered->pressures.push_back({constraint.volume, target.gauge});
   }
   for (const StepBlocks::Motor& motor : blocks.motors[block]) {
     const double effort = CalcEffort(GainsOf(blocks.model, blocks.gains, motor.actuator),

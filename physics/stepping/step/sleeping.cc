@@ -108,6 +108,13 @@ void WakeByInputs(const Inputs& inputs, const StepBlocks& blocks, const State& s
     DisturbBody(model, model.controllers[twist.controller].body, sleeping);
   for (const Inputs::LinkPoseTarget& pose : inputs.link_poses)
     DisturbBody(model, model.controllers[pose.controller].body, sleeping);
+  for (const Inputs::PressureTarget& target : inputs.pressures) {
+    const Constraint& constraint = model.constraints[target.constraint];
+    const Body& body = model.bodies[constraint.body_a];
+    const double gauge = model.abilities_of(body).volumes->gauge_pressure(
+        model.StateOf(state, body.block), constraint.volume);
+    if (gauge != target.gauge) Disturb(body.block, sleeping);
+  }
   for (std::size_t i = 0; i < model.actuators.size(); ++i) {
     const auto is_same = [&](std::span<const double> a, std::span<const double> b) {
       const Gains x = GainsOf(model, a, static_cast<int>(i)),

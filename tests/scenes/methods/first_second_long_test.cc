@@ -28,6 +28,7 @@ const SceneCourse kFirstSecond[] = {
     {"humanoid", 200, true, {200, 200, 200}},
     {"iiwa_allegro", 100, true, {100, 100, 100}},
     {"iiwa_wsg", 200, true, {200, 200, 200}},
+    {"inflated_ball", 100, true, {100, 100, 100}},
     {"masonry_arch", 25, true, {25, 25, 1}},
     {"paddle_press", 100, true, {100, 100, 100}},
     {"parabolic_arch", 120, true, {120, 120, 120}},

@@ -30,6 +30,7 @@ const SceneCourse kFirstSteps[] = {
     {"humanoid", 25, true, {25, 25, 25}},
     {"iiwa_allegro", 25, true, {25, 25, 25}},
     {"iiwa_wsg", 25, true, {25, 25, 25}},
+    {"inflated_ball", 25, true, {25, 25, 25}},
     {"masonry_arch", 2, true, {2, 2, 0}},
     {"paddle_press", 25, true, {25, 25, 25}},
     {"parabolic_arch", 25, true, {25, 25, 25}},

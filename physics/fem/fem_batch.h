@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "physics/fem/node_step.h"
+#include "solvers/linalg/lanes/lane_cholesky.h"
+
+namespace pliant::physics {
+
+// A step that a FemBatch factors in a SIMD lane. A batch loads the tangents and right-hand sides of
+// all bodies into lanes, where they are factored and solved; the Schur complements and completions
+// follow from these.
+class BatchedFemStep : public NodeStep {
+ public:
+  using NodeStep::NodeStep;
+
+  virtual bool is_for_lanes(std::span<const int> participants) const = 0;
+  virtual bool is_in(const solvers::LaneCholesky* lanes) const = 0;
+  // Matrix to be factored: A with prescribed vertices decoupled.
+  virtual const solvers::BlockMatrix& MaskTangent() = 0;
+  virtual double* LoadLane(solvers::LaneCholesky* lanes, int lane) = 0;
+  virtual absl::Status FactorInLane(std::span<const int> participants, bool is_to_reduce) = 0;
+  // Writes to v the right-hand side of A δv = load + P λ, whose forces λ give the participants the
+  // velocities v_p, and returns it; the solution δv replaces it. Null if v holds δv already.
+  virtual double* BeginCompletion(std::span<const double> v_p, std::span<double> v) const = 0;
+  virtual void EndCompletion(std::span<double> v) const = 0;
+  virtual bool is_solved() const = 0;
+  virtual int lane() const = 0;
+};
+
+// Whether bodies of this shape, whose steps are linear, are worth batching: neither so small that
+// most of their nodes take part in contact, nor so large that eight factors overflow the cache.
+bool IsWorthFemBatch(const FemModel& model);
+
+// A batch of up to eight FEM bodies of this shape, factored together in SIMD lanes.
+std::unique_ptr<BlockBatch> MakeFemBatch(std::shared_ptr<const FemRestShape> shape);
+
+}  // namespace pliant::physics

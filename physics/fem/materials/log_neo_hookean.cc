@@ -1,0 +1,55 @@
+#include "physics/fem/materials/isotropic.h"
+#include "physics/spatial/log.h"
+
+namespace pliant::physics {
+namespace {
+
+// Volume ratio below which the energy of volume goes on along its tangent, so that elements that
+// are nearly flat or inverted have finite energy and are pushed back.
+constexpr double kMinLogRatio = 0.05;
+
+Lane CalcLogOf(const Lane& x) {
+  double numbers[kLanes], logs[kLanes];
+  _mm256_storeu_pd(numbers, x);
+  CalcLog(numbers, logs);
+  return _mm256_loadu_pd(logs);
+}
+
+// Neo-Hookean material with the logarithm, of larionov2023's solids: Ψ = μ/2 (s·s − 3) − μ ln J +
+// λ/2 (ln J)², J = s₁ s₂ s₃. Its resistance grows without bound as an element becomes flat.
+class LogNeoHookean final : public IsotropicMaterial {
+ public:
+  std::string_view name() const override { return "LOG_NEO_HOOKEAN"; }
+  std::span<const MaterialParameter> parameters() const override { return YoungAndPoisson(); }
+
+ protected:
+  void RespondToStretches(const Lane* p, const Lane s[3], PrincipalResponse* r) const override {
+    const auto [mu, lambda] = CalcLame(p);
+    const Lane J = s[0] * s[1] * s[2];
+    const auto is_small = J < kMinLogRatio;
+    const Lane at = is_small ? Splat(kMinLogRatio) : J, log = CalcLogOf(at);
+    const Lane slope = lambda * log - mu;  // of the energy by ln J
+    const Lane pressure = slope / at;
+    const Lane D = is_small ? Splat(0) : (lambda - slope) / (at * at);
+    r->energy = 0.5 * mu * (s[0] * s[0] + s[1] * s[1] + s[2] * s[2] - 3) +
+                (0.5 * lambda * log - mu) * log + pressure * (J - at);
+    const Lane cofactor[3] = {s[1] * s[2], s[2] * s[0], s[0] * s[1]};
+    for (int k = 0; k < 3; ++k) {
+      const int i = (k + 1) % 3, j = (k + 2) % 3;
+      r->stress[k] = mu * s[k] + pressure * cofactor[k];
+      r->stiffness[k][k] = mu + D * cofactor[k] * cofactor[k];
+      r->stiffness[i][j] = r->stiffness[j][i] = D * cofactor[i] * cofactor[j] + pressure * s[k];
+      r->shear[k] = mu - pressure * s[k];
+      r->spin[k] = mu + pressure * s[k];
+    }
+  }
+};
+
+}  // namespace
+
+const Material* LogNeoHookeanMaterial() {
+  static const LogNeoHookean material;
+  return &material;
+}
+
+}  // namespace pliant::physics
