@@ -451,8 +451,11 @@ struct SapSolver::Workspace {
     analysed_ = true;
     if (!is_factored) {
       sparse_hessian_.Start(terms_.tangents());
-      for (int c = 0; c < num_contacts(); ++c)
-        if (!contacts_.is_open(c)) sparse_hessian_.AddContact(c, contacts_.G(c));
+      sparse_hessian_.AddContacts([this](int c, Eigen::Matrix3d* G) {
+        if (contacts_.is_open(c)) return false;
+        *G = contacts_.G(c);
+        return true;
+      });
       for (std::size_t k = 0; k < row_is_free_.size(); ++k)
         if (row_is_free_[k]) sparse_hessian_.AddRow(static_cast<int>(k), 1 / problem_->rows[k].R);
       if (!sparse_hessian_.Factor()) return false;
