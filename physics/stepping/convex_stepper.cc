@@ -189,7 +189,18 @@ class ConvexStepper final : public Stepper {
       }
       added.expected = c < stages_.contacts.num_solved ? solved_[c] : last;
     }
+    for (const int b : island.blocks) problem.terms.push_back(FindTerm(b));
     for (const int k : island.rows) problem.rows.push_back(Regularise(system.rows[k], options, h));
+  }
+
+  // The convex potential of a block of the system, if it has one and all of its velocities
+  // participate.
+  const solvers::MomentumTerm* FindTerm(int b) const {
+    const Participation::Block& of = stages_.participation.blocks[b];
+    const BlockStep& step = *stages_.blocks.steps[of.block];
+    const bool is_whole = of.num_groups == step.space().num_groups();
+    if (!is_whole || stages_.blocks.terms != Terms::kMomentum) return nullptr;
+    return stages_.blocks.abilities[of.block].beyond_linear;
   }
 
   void SolveIsland(const solvers::IslandView& island, double h, Work* work, Outcome* outcome) {
