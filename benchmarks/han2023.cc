@@ -59,19 +59,6 @@ double ReadProbe(const World& world, const std::string& name, int component = 0)
   return std::nan("");
 }
 
-// Restarts the measurement of this process's peak memory, where the system supports that.
-// ReadPeakMemory returns the peak [MB].
-void ForgetPeakMemory() {
-  std::ofstream("/proc/self/clear_refs") << 5;
-}
-double ReadPeakMemory() {
-  std::ifstream status("/proc/self/status");
-  std::string line;
-  while (std::getline(status, line))
-    if (line.starts_with("VmHWM:")) return 1024e-6 * std::atof(line.c_str() + 6);
-  return 0;
-}
-
 // Costs and reports of the steps of a run.
 class Tally {
  public:

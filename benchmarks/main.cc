@@ -18,16 +18,16 @@ int main(int argc, char** argv) {
   int threads = 1, steps = 0;
   app.add_option("suite", suite,
                  "which suite: foundation, linalg, robots, peers, methods, han2023, zeng2022, "
-                 "macklin2019, figures, impact, store")
+                 "macklin2019, zong2024, figures, impact, store")
       ->check(CLI::IsMember({"foundation", "linalg", "robots", "peers", "methods", "han2023",
-                             "zeng2022", "macklin2019", "figures", "impact", "store"}))
+                             "zeng2022", "macklin2019", "zong2024", "figures", "impact", "store"}))
       ->capture_default_str();
   app.add_option("--case", only, "only the cases whose name contains this");
   app.add_option("--threads", threads, "worker threads")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   app.add_option("--steps", steps,
-                 "han2023 only: maximum number of steps per case, for a quick run")
+                 "han2023 and zong2024: maximum number of steps per case, for a quick run")
       ->check(CLI::PositiveNumber);
   app.add_option("--json", json, "also write the rows to this file; - for standard output");
   try {
@@ -48,6 +48,7 @@ int main(int argc, char** argv) {
                : suite == "han2023"     ? pliant::benchmarks::RunHan2023(only, steps, threads)
                : suite == "zeng2022"    ? pliant::benchmarks::RunZeng2022(only)
                : suite == "macklin2019" ? pliant::benchmarks::RunMacklin2019(only, threads)
+               : suite == "zong2024"    ? pliant::benchmarks::RunZong2024(only, steps)
                : suite == "figures"     ? pliant::benchmarks::RunFigures(only)
                : suite == "impact"      ? pliant::benchmarks::RunImpact(only)
                : suite == "store"       ? pliant::benchmarks::RunStore(only)

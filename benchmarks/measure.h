@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <ctime>
+#include <fstream>
+#include <string>
 #include <vector>
 
 namespace pliant::benchmarks {
@@ -30,6 +33,19 @@ inline double Quantile(std::vector<double> x, double share) {
   const std::size_t k = static_cast<std::size_t>(share * static_cast<double>(x.size() - 1));
   std::nth_element(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(k), x.end());
   return x[k];
+}
+
+// Restarts the measurement of this process's peak memory, where the system supports that.
+// ReadPeakMemory returns the peak [MB].
+inline void ForgetPeakMemory() {
+  std::ofstream("/proc/self/clear_refs") << 5;
+}
+inline double ReadPeakMemory() {
+  std::ifstream status("/proc/self/status");
+  std::string line;
+  while (std::getline(status, line))
+    if (line.starts_with("VmHWM:")) return 1024e-6 * std::atof(line.c_str() + 6);
+  return 0;
 }
 
 }  // namespace pliant::benchmarks

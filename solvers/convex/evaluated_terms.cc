@@ -56,20 +56,20 @@ void EvaluatedTerms::Evaluate(std::span<const double> v) {
   });
 }
 
-EvaluatedTerms::Along EvaluatedTerms::CalcAlong(std::span<const double> v,
-                                                std::span<const double> d, double alpha) const {
-  Along along;
+MomentumTerm::Along EvaluatedTerms::CalcAlong(std::span<const double> v, std::span<const double> d,
+                                              double alpha) const {
+  MomentumTerm::Along sum;
   ForEachTerm([&](std::size_t /*b*/, const MomentumTerm& term, const auto& part) {
-    const std::span<const double> start = part(v), change = part(d);
-    const std::size_t size = start.size();
-    trial_.resize(size);
-    trial_gradient_.assign(size, 0.0);
-    for (std::size_t i = 0; i < size; ++i) trial_[i] = start[i] + alpha * change[i];
-    along.cost += term.AddGradient(trial_, trial_gradient_);
-    along.slope += Dot(static_cast<int>(size), change.data(), trial_gradient_.data());
-    along.curvature += term.CalcCurvature(trial_, change);
+    const MomentumTerm::Along along = term.CalcAlong(part(v), part(d), alpha);
+    sum.value += along.value;
+    sum.slope += along.slope;
+    sum.curvature += along.curvature;
   });
-  return along;
+  return sum;
+}
+
+double EvaluatedTerms::CalcSlope(std::span<const double> d) const {
+  return Dot(static_cast<int>(gradient_.size()), d.data(), gradient_.data());
 }
 
 }  // namespace pliant::solvers

@@ -26,11 +26,11 @@ class EvaluatedTerms {
   double cost() const { return cost_; }
   std::span<const double> gradient() const { return gradient_; }
 
-  // Σ φ(v + α d) and its first and second derivatives with respect to α.
-  struct Along {
-    double cost = 0, slope = 0, curvature = 0;
-  };
-  Along CalcAlong(std::span<const double> v, std::span<const double> d, double alpha) const;
+  // Σ φ(v + α d), and its first and second derivatives with respect to α.
+  MomentumTerm::Along CalcAlong(std::span<const double> v, std::span<const double> d,
+                                double alpha) const;
+  // Slope at α = 0 from the velocities of the last Evaluate, at no cost.
+  double CalcSlope(std::span<const double> d) const;
 
  private:
   struct Tangent {
@@ -48,7 +48,6 @@ class EvaluatedTerms {
   std::vector<SchurComplement> tangents_;
   std::vector<Tangent> sums_;  // storage of A + ∇²φ, by block
   std::vector<double> gradient_;
-  mutable std::vector<double> trial_, trial_gradient_;
 };
 
 }  // namespace pliant::solvers

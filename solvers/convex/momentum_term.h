@@ -13,8 +13,12 @@ class MomentumTerm {
   // Returns φ(v) [J] and adds ∇φ(v) to `gradient` [N·s]; both have the block's size.
   virtual double AddGradient(std::span<const double> v, std::span<double> gradient) const = 0;
 
-  // dᵀ ∇²φ(v) d ≥ 0
-  virtual double CalcCurvature(std::span<const double> v, std::span<const double> d) const = 0;
+  // φ(v + α d), and its first and second derivatives with respect to α.
+  struct Along {
+    double value = 0, slope = 0, curvature = 0;
+  };
+  virtual Along CalcAlong(std::span<const double> v, std::span<const double> d,
+                          double alpha) const = 0;
 
   // A += ∇²φ(v), which is positive semi-definite. `A` has the layout of the block's own matrix:
   // size × size if dense, BlockMatrix::values if sparse.

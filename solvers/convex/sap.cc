@@ -33,6 +33,10 @@ constexpr double kCutStep = 0.2;
 // Fraction of the decrease predicted by the slope that a step has to achieve.
 constexpr double kSufficientDecrease = 1e-4;
 
+// Fraction of the initial slope at which an exact line search ends. Momentum terms are evaluated
+// anew at every point, and are smooth: there Newton's full step is nearly as good as the best one.
+constexpr double kExactSlope = 1e-8, kTermsSlope = 0.05;
+
 // Contacts and velocities up to which threads do not pay off, and the number of contacts per task.
 constexpr int kMaxSerialContacts = 256, kMaxSerialVelocities = 600, kContactsPerTask = 64;
 
@@ -451,8 +455,11 @@ struct SapSolver::Workspace {
     analysed_ = true;
     if (!is_factored) {
       sparse_hessian_.Start(terms_.tangents());
-      for (int c = 0; c < num_contacts(); ++c)
-        if (!contacts_.is_open(c)) sparse_hessian_.AddContact(c, contacts_.G(c));
+      sparse_hessian_.AddContacts([this](int c, Eigen::Matrix3d* G) {
+        if (contacts_.is_open(c)) return false;
+        *G = contacts_.G(c);
+        return true;
+      });
       for (std::size_t k = 0; k < row_is_free_.size(); ++k)
         if (row_is_free_[k]) sparse_hessian_.AddRow(static_cast<int>(k), 1 / problem_->rows[k].R);
       if (!sparse_hessian_.Factor()) return false;
@@ -612,13 +619,15 @@ struct SapSolver::Workspace {
     }
   }
 
-  // Returns ℓ′ along Δv, and ℓ″ in `curvature`.
+  // Returns ℓ′ along Δv, and ℓ″ in `curvature`; at α = 0 without that of the momentum terms.
   double Slope(double alpha, double* curvature) const {
     const ContactLanes::Slope of_contacts = contacts_.CalcSlope(alpha);
     double slope = slope_A_ + alpha * curvature_A_ + of_contacts.slope;
     *curvature = curvature_A_ + of_contacts.curvature;
-    if (!terms_.empty()) {
-      const EvaluatedTerms::Along terms = terms_.CalcAlong(v_, dv_, alpha);
+    if (!terms_.empty() && alpha == 0) {
+      slope += terms_.CalcSlope(dv_);
+    } else if (!terms_.empty()) {
+      const MomentumTerm::Along terms = terms_.CalcAlong(v_, dv_, alpha);
       slope += terms.slope;
       *curvature += terms.curvature;
     }
@@ -636,11 +645,12 @@ struct SapSolver::Workspace {
   // a strongly convex, smooth ℓ decreases it at least as much as Armijo's rule would.
   double SearchExactly() const {
     constexpr double kMax = 1.5;
+    const double tolerance = terms_.empty() ? kExactSlope : kTermsSlope;
     double curvature = 0;
     const double start = Slope(0, &curvature);
     // near the solution, accept the full step
     const double whole = Slope(1, &curvature);
-    if (std::abs(whole) <= 1e-8 * std::abs(start)) return 1;
+    if (std::abs(whole) <= tolerance * std::abs(start)) return 1;
     double unused = 0;
     if (whole < 0 && Slope(kMax, &unused) <= 0) return kMax;
     double low = whole < 0 ? 1 : 0, high = whole < 0 ? kMax : 1;
@@ -648,7 +658,7 @@ struct SapSolver::Workspace {
     if (!(alpha > low && alpha < high)) alpha = 0.5 * (low + high);
     for (int k = 0; k < 100; ++k) {
       const double slope = Slope(alpha, &curvature);
-      if (std::abs(slope) <= 1e-8 * std::abs(start)) break;
+      if (std::abs(slope) <= tolerance * std::abs(start)) break;
       (slope > 0 ? high : low) = alpha;
       double next = alpha - slope / curvature;
       if (!(next > low && next < high)) next = 0.5 * (low + high);
@@ -662,7 +672,7 @@ struct SapSolver::Workspace {
     double cost = 0, size = 0;
     FindQuadratic(&cost, &size);
     cost = cost + alpha * slope_A_ + 0.5 * alpha * alpha * curvature_A_ + contacts_.CalcCost(alpha);
-    if (!terms_.empty()) cost += terms_.CalcAlong(v_, dv_, alpha).cost;
+    if (!terms_.empty()) cost += terms_.CalcAlong(v_, dv_, alpha).value;
     for (std::size_t k = 0; k < row_change_.size(); ++k) {
       const ConvexProblem::Row& row = problem_->rows[k];
       const double y = (row.v_hat - row_rate_[k] - alpha * row_change_[k]) / row.R;

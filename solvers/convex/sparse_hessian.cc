@@ -1,12 +1,18 @@
 #include "solvers/convex/sparse_hessian.h"
 
 #include <algorithm>
+#include <compare>
 
 namespace pliant::solvers {
 
 using Eigen::Matrix3d;
 
 namespace {
+
+// Nodes from which on it pays to store weights and one matrix: contacts of meshes have fewer.
+constexpr int kMinWeighted = 12;
+// Relative error of a weight times the matrix.
+constexpr double kRounding = 1e-14;
 
 int CountNodes(const IslandView::Block& block) {
   return (block.size + 2) / 3;
@@ -23,6 +29,7 @@ void SparseHessian::Analyze(const IslandView& island) {
   island_ = &island;
   PlaceVelocities();
   FindSlots();
+  FindStencils();
   FindPattern();
   const bool is_known = new_order_ == order_ && new_pattern_.rows == pattern_.rows &&
                         new_pattern_.column_starts == pattern_.column_starts;
@@ -32,15 +39,11 @@ void SparseHessian::Analyze(const IslandView& island) {
     matrix_.values.resize(9 * pattern_.rows.size());
     factor_.SetPattern(&pattern_, order_);
   }
-  for (std::size_t c = 0; c + 1 < slot_starts_.size(); ++c) {
-    std::size_t at = target_starts_[c];
-    for (int s = slot_starts_[c]; s < slot_starts_[c + 1]; ++s) {
-      for (int t = slot_starts_[c]; t < slot_starts_[c + 1]; ++t) {
-        const int row = slots_[s].node, column = slots_[t].node;
-        targets_[at++] = row < column ? -1 : pattern_.Find(row, column);
-      }
-    }
-  }
+  FindTargets();
+}
+
+int SparseHessian::BlockOf(int node) const {
+  return static_cast<int>(std::ranges::upper_bound(first_nodes_, node) - first_nodes_.begin()) - 1;
 }
 
 void SparseHessian::PlaceVelocities() {
@@ -57,9 +60,12 @@ void SparseHessian::PlaceVelocities() {
 void SparseHessian::FindSlots() {
   slots_.clear();
   slot_starts_.assign(1, 0);
-  targets_.clear();
-  target_starts_.clear();
-  island_->ForEachConstraint([this](std::span<const IslandView::Entry> entries, int height) {
+  weighted_.clear();
+  nodes_.clear();
+  weights_.clear();
+  is_weighted_.assign(island_->num_contacts(), 0);
+  int constraint = 0;
+  island_->ForEachConstraint([&](std::span<const IslandView::Entry> entries, int height) {
     for (const IslandView::Entry& entry : entries) {
       const double* J = island_->system->J(entry);
       const int* places = &places_[island_->first_of(entry)];
@@ -70,34 +76,109 @@ void SparseHessian::FindSlots() {
         for (int r = 0; r < height; ++r) slots_.back().J(r, place % 3) = J[r];
       }
     }
-    const std::size_t count = slots_.size() - slot_starts_.back();
+    if (constraint < island_->num_contacts()) ShareMatrix(constraint);
+    ++constraint;
     slot_starts_.push_back(static_cast<int>(slots_.size()));
-    target_starts_.push_back(targets_.size());
-    targets_.resize(targets_.size() + count * count);
   });
+}
+
+// Takes the slots of a contact that are multiples of one matrix, on one block, out of the list.
+void SparseHessian::ShareMatrix(int contact) {
+  const auto begin = slots_.begin() + slot_starts_.back();
+  if (slots_.end() - begin < kMinWeighted) return;
+  const auto size = [](const Slot& slot) { return slot.J.squaredNorm(); };
+  const Slot largest = *std::ranges::max_element(begin, slots_.end(), {}, size);
+  const double squared = size(largest);
+  if (!(squared > 0)) return;
+  const int block = BlockOf(largest.node), first = first_nodes_[block],
+            end = first_nodes_[block + 1];
+  const auto weight = [&](const Slot& slot) {
+    return slot.J.cwiseProduct(largest.J).sum() / squared;
+  };
+  const auto is_multiple = [&](const Slot& slot) {
+    const double w = weight(slot);
+    return slot.node >= first && slot.node < end && w != 0 &&
+           (slot.J - w * largest.J).squaredNorm() <= kRounding * kRounding * squared;
+  };
+  const auto count = std::count_if(begin, slots_.end(), is_multiple);
+  if (count < kMinWeighted) return;
+  Weighted& added = weighted_.emplace_back();
+  added.contact = contact;
+  added.first_node = static_cast<int>(nodes_.size());
+  added.num_nodes = static_cast<int>(count);
+  added.Q = largest.J;
+  is_weighted_[contact] = 1;
+  for (auto slot = begin; slot != slots_.end(); ++slot) {
+    if (!is_multiple(*slot)) continue;
+    nodes_.push_back(slot->node);
+    weights_.push_back(weight(*slot));
+  }
+  slots_.erase(std::remove_if(begin, slots_.end(), is_multiple), slots_.end());
+}
+
+// Sorts the contacts by the nodes that they move by weights, and lists what else they move.
+void SparseHessian::FindStencils() {
+  const auto nodes = [this](const Weighted& of) {
+    return std::span(nodes_).subspan(of.first_node, of.num_nodes);
+  };
+  std::ranges::sort(weighted_, [&](const Weighted& a, const Weighted& b) {
+    const auto order = std::lexicographical_compare_three_way(nodes(a).begin(), nodes(a).end(),
+                                                              nodes(b).begin(), nodes(b).end());
+    return order != 0 ? order < 0 : a.contact < b.contact;
+  });
+  stencils_.clear();
+  crosses_.clear();
+  crosses_of_slots_.clear();
+  std::size_t num_targets = 0, num_cross_targets = 0;
+  for (std::size_t k = 0; k < weighted_.size(); ++k) {
+    Weighted& contact = weighted_[k];
+    if (k == 0 || !std::ranges::equal(nodes(contact), nodes(weighted_[k - 1]))) {
+      stencils_.push_back({contact.first_node, contact.num_nodes, num_targets,
+                           static_cast<int>(crosses_.size()), 0, static_cast<int>(k), 0});
+      num_targets += std::size_t(contact.num_nodes) * (contact.num_nodes + 1) / 2;
+    }
+    Stencil& stencil = stencils_.back();
+    ++stencil.num_contacts;
+    contact.stencil = static_cast<int>(stencils_.size()) - 1;
+    contact.first_cross = crosses_of_slots_.size();
+    for (const Slot& slot : SlotsOf(contact.contact)) {
+      const auto begin = crosses_.begin() + stencil.first_cross;
+      const auto found = std::find_if(begin, crosses_.end(),
+                                      [&](const Cross& of) { return of.node == slot.node; });
+      crosses_of_slots_.push_back(static_cast<int>(found - begin));
+      if (found != crosses_.end()) continue;
+      crosses_.push_back({slot.node, num_cross_targets});
+      ++stencil.num_crosses;
+      num_cross_targets += stencil.num_nodes;
+    }
+  }
+  stencil_targets_.resize(num_targets);
+  cross_targets_.resize(num_cross_targets);
 }
 
 void SparseHessian::FindPattern() {
   // couplings that A does not have
-  const auto block_of = [this](int node) {
-    return std::upper_bound(first_nodes_.begin(), first_nodes_.end(), node) - first_nodes_.begin() -
-           1;
-  };
   couplings_.clear();
-  for (std::size_t c = 0; c + 1 < slot_starts_.size(); ++c) {
-    for (int s = slot_starts_[c]; s < slot_starts_[c + 1]; ++s) {
-      for (int t = slot_starts_[c]; t < s; ++t) {
-        const auto [column, row] = std::minmax(slots_[s].node, slots_[t].node);
-        const auto b = block_of(row);
-        if (b == block_of(column)) {
-          const BlockMatrix* A = island_->block(static_cast<int>(b)).A.sparse;
-          if (A == nullptr ||
-              A->pattern->Find(row - first_nodes_[b], column - first_nodes_[b]) >= 0)
-            continue;
-        }
-        couplings_.emplace_back(column, row);
-      }
+  const auto couple = [this](int node, int other) {
+    const auto [column, row] = std::minmax(node, other);
+    const int b = BlockOf(row), first = first_nodes_[b];
+    if (column >= first) {
+      const BlockMatrix* A = island_->block(b).A.sparse;
+      if (A == nullptr || A->pattern->Find(row - first, column - first) >= 0) return;
     }
+    couplings_.emplace_back(column, row);
+  };
+  for (std::size_t c = 0; c + 1 < slot_starts_.size(); ++c) {
+    const std::span<const Slot> slots = SlotsOf(c);
+    for (std::size_t s = 0; s < slots.size(); ++s)
+      for (std::size_t t = 0; t < s; ++t) couple(slots[s].node, slots[t].node);
+  }
+  for (const Stencil& stencil : stencils_) {
+    const std::span<const int> nodes = NodesOf(stencil);
+    for (std::size_t b = 0; b < nodes.size(); ++b)
+      for (std::size_t a = b + 1; a < nodes.size(); ++a) couple(nodes[a], nodes[b]);
+    for (int k = stencil.first_cross; k < stencil.first_cross + stencil.num_crosses; ++k)
+      for (const int node : nodes) couple(node, crosses_[k].node);
   }
   std::sort(couplings_.begin(), couplings_.end());
   couplings_.erase(std::unique(couplings_.begin(), couplings_.end()), couplings_.end());
@@ -145,6 +226,28 @@ void SparseHessian::FindPattern() {
   }
 }
 
+void SparseHessian::FindTargets() {
+  targets_.clear();
+  target_starts_.clear();
+  for (std::size_t c = 0; c + 1 < slot_starts_.size(); ++c) {
+    target_starts_.push_back(targets_.size());
+    for (const Slot& left : SlotsOf(c)) {
+      for (const Slot& right : SlotsOf(c))
+        targets_.push_back(left.node < right.node ? -1 : pattern_.Find(left.node, right.node));
+    }
+  }
+  for (const Stencil& stencil : stencils_) {
+    const std::span<const int> nodes = NodesOf(stencil);
+    int* target = stencil_targets_.data() + stencil.first_target;
+    for (std::size_t b = 0; b < nodes.size(); ++b)
+      for (std::size_t a = b; a < nodes.size(); ++a) *target++ = pattern_.Find(nodes[a], nodes[b]);
+    for (int k = stencil.first_cross; k < stencil.first_cross + stencil.num_crosses; ++k) {
+      target = cross_targets_.data() + crosses_[k].first_target;
+      for (const int node : nodes) *target++ = pattern_.Find(node, crosses_[k].node);
+    }
+  }
+}
+
 void SparseHessian::Start(std::span<const SchurComplement> tangents) {
   std::fill(matrix_.values.begin(), matrix_.values.end(), 0.0);
   const int* target = of_A_.data();
@@ -174,8 +277,61 @@ void SparseHessian::Start(std::span<const SchurComplement> tangents) {
   }
 }
 
-void SparseHessian::AddContact(int contact, const Matrix3d& G) {
-  Add(contact, G);
+void SparseHessian::AddContacts(absl::FunctionRef<bool(int contact, Matrix3d* G)> find) {
+  Matrix3d G;
+  for (int c = 0; c < island_->num_contacts(); ++c)
+    if (!is_weighted_[c] && find(c, &G)) Add(c, G);
+  for (const Stencil& stencil : stencils_) AddWeighted(stencil, find);
+}
+
+void SparseHessian::AddWeighted(const Stencil& stencil,
+                                absl::FunctionRef<bool(int contact, Matrix3d* G)> find) {
+  // of QᵀGQ, xx, yx, zx, yy, zy, zz, each for the lower triangle of w wᵀ, by whole columns
+  constexpr int kParts = 6;
+  const int n = stencil.num_nodes;
+  sums_.assign(std::size_t(kParts) * n * n, 0.0);
+  bool is_any = false;
+  for (int k = stencil.first_contact; k < stencil.first_contact + stencil.num_contacts; ++k) {
+    const Weighted& contact = weighted_[k];
+    Matrix3d G;
+    if (!find(contact.contact, &G)) continue;
+    is_any = true;
+    const double* w = &weights_[contact.first_node];
+    const Matrix3d QG = contact.Q.transpose() * G, M = QG * contact.Q;
+    const double parts[kParts] = {M(0, 0), M(1, 0), M(2, 0), M(1, 1), M(2, 1), M(2, 2)};
+    double* column = sums_.data();
+    for (int b = 0; b < n; ++b) {
+      for (int p = 0; p < kParts; ++p, column += n) {
+        const double factor = w[b] * parts[p];
+        for (int a = b; a < n; ++a) column[a] += factor * w[a];
+      }
+    }
+
+    // other nodes, coupled among themselves and with the stencil
+    Add(contact.contact, G);
+    const int* cross = &crosses_of_slots_[contact.first_cross];
+    for (const Slot& slot : SlotsOf(contact.contact)) {
+      const Cross& to = crosses_[stencil.first_cross + *cross++];
+      const Matrix3d below = QG * slot.J, above = below.transpose();
+      const int* target = &cross_targets_[to.first_target];
+      const std::span<const int> nodes = NodesOf(stencil);
+      for (int a = 0; a < n; ++a) {
+        Eigen::Map<Matrix3d> block(&matrix_.values[9 * std::size_t(target[a])]);
+        if (nodes[a] >= to.node) block += w[a] * below;
+        if (nodes[a] <= to.node) block += w[a] * above;
+      }
+    }
+  }
+  if (!is_any) return;
+  const int* target = &stencil_targets_[stencil.first_target];
+  for (int b = 0; b < n; ++b) {
+    const double* column = &sums_[std::size_t(kParts) * n * b];
+    for (int a = b; a < n; ++a) {
+      constexpr int kPartOf[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
+      double* block = &matrix_.values[9 * std::size_t(*target++)];
+      for (int e = 0; e < 9; ++e) block[e] += column[kPartOf[e] * n + a];
+    }
+  }
 }
 
 void SparseHessian::AddRow(int row, double g) {
@@ -185,8 +341,7 @@ void SparseHessian::AddRow(int row, double g) {
 }
 
 void SparseHessian::Add(std::size_t constraint, const Matrix3d& G) {
-  const std::span<const Slot> slots = std::span(slots_).subspan(
-      slot_starts_[constraint], slot_starts_[constraint + 1] - slot_starts_[constraint]);
+  const std::span<const Slot> slots = SlotsOf(constraint);
   const int* target = &targets_[target_starts_[constraint]];
   for (const Slot& left : slots) {
     const Matrix3d JG = left.J.transpose() * G;

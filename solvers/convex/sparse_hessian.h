@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include <Eigen/Core>
 
 #include "solvers/linalg/block_matrix.h"
@@ -16,6 +17,10 @@ namespace pliant::solvers {
 // three; those of dense blocks too, padded with ones on the diagonal. Blocks are eliminated one
 // after another, each in its own order, the sparse ones first, so contacts with fixed objects add
 // no fill. The symbolic analysis is reused while the pattern is unchanged. Keeps its memory.
+//
+// Where a contact moves many nodes of a block by weights, J = w Q with one 3 × 3 matrix Q, it
+// stores the weights and Q. All contacts on the same nodes are summed up as Σ w wᵀ ⊗ QᵀGQ before
+// they are added to H once.
 class SparseHessian {
  public:
   SparseHessian() : matrix_(&pattern_) {}
@@ -27,11 +32,21 @@ class SparseHessian {
   // `island` must outlive later calls.
   void Analyze(const IslandView& island);
 
-  // H ← `tangents`, which replace A and have the patterns of the island's blocks. AddContact and
+  // H ← `tangents`, which replace A and have the patterns of the island's blocks. AddContacts and
   // AddRow then add JᵀGJ.
   void Start(std::span<const SchurComplement> tangents);
-  void AddContact(int contact, const Eigen::Matrix3d& G);
+  // `find(contact, &G)` sets G, which is symmetric, or returns false where it is zero.
+  void AddContacts(absl::FunctionRef<bool(int contact, Eigen::Matrix3d* G)> find);
   void AddRow(int row, double g);
+
+  // Contacts that are stored by weights, the sets of nodes that they share, and the memory of their
+  // rows [bytes].
+  int num_weighted() const { return static_cast<int>(weighted_.size()); }
+  int num_stencils() const { return static_cast<int>(stencils_.size()); }
+  std::size_t CountWeightedBytes() const {
+    return weighted_.size() * sizeof(Weighted) + nodes_.size() * sizeof(int) +
+           weights_.size() * sizeof(double);
+  }
 
   // False when H is not positive definite.
   bool Factor();
@@ -44,18 +59,57 @@ class SparseHessian {
     int node;
     Eigen::Matrix3d J;
   };
+  // The nodes that a contact moves by weights: the same for all contacts in one cell of a grid.
+  struct Stencil {
+    int first_node, num_nodes;  // in nodes_
+    std::size_t first_target;   // of pairs (a, b), a ≥ b, by columns b, in stencil_targets_
+    int first_cross, num_crosses, first_contact, num_contacts;
+  };
+  // Another node that contacts on a stencil move.
+  struct Cross {
+    int node;
+    std::size_t first_target;  // of the stencil's nodes, in cross_targets_
+  };
+  struct Weighted {
+    int contact, stencil;
+    int first_node, num_nodes;  // in nodes_; the weights are in weights_
+    Eigen::Matrix3d Q;
+    std::size_t first_cross;  // of its slots, in crosses_of_slots_: index among the stencil's
+  };
+
+  int BlockOf(int node) const;
   void PlaceVelocities();
   void FindSlots();
+  void ShareMatrix(int contact);
+  void FindStencils();
   void FindPattern();
+  void FindTargets();
   void Add(std::size_t constraint, const Eigen::Matrix3d& G);
+  void AddWeighted(const Stencil& stencil,
+                   absl::FunctionRef<bool(int contact, Eigen::Matrix3d* G)> find);
+  std::span<const Slot> SlotsOf(std::size_t constraint) const {
+    return std::span(slots_).subspan(slot_starts_[constraint],
+                                     slot_starts_[constraint + 1] - slot_starts_[constraint]);
+  }
+  std::span<const int> NodesOf(const Stencil& stencil) const {
+    return std::span(nodes_).subspan(stencil.first_node, stencil.num_nodes);
+  }
 
   const IslandView* island_ = nullptr;
   std::vector<int> first_nodes_;  // of blocks, and one beyond the last
   std::vector<int> places_;       // of velocities: three to a node
-  std::vector<Slot> slots_;       // of contacts, then of rows
+  std::vector<Slot> slots_;       // of contacts, then of rows; without those of stencils
   std::vector<int> slot_starts_;
   std::vector<int> targets_;  // of pairs of slots of each: block of H, −1 for a mirror image
   std::vector<std::size_t> target_starts_;
+  std::vector<Weighted> weighted_;  // by stencils
+  std::vector<char> is_weighted_;   // of contacts
+  std::vector<int> nodes_;
+  std::vector<double> weights_;
+  std::vector<Stencil> stencils_;
+  std::vector<Cross> crosses_;
+  std::vector<int> crosses_of_slots_, stencil_targets_, cross_targets_;
+  std::vector<double> sums_;                    // of one stencil
   std::vector<std::pair<int, int>> couplings_;  // column, row, where A has no block
   BlockPattern pattern_, new_pattern_;
   std::vector<int> order_, new_order_;

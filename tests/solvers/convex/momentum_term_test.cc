@@ -40,9 +40,14 @@ class Springs final : public MomentumTerm {
     }
     return value;
   }
-  double CalcCurvature(std::span<const double> v, std::span<const double> d) const override {
+  Along CalcAlong(std::span<const double> v, std::span<const double> d,
+                  double alpha) const override {
+    std::vector<double> at(v.begin(), v.end()), gradient(v.size(), 0.0);
+    for (std::size_t i = 0; i < at.size(); ++i) at[i] += alpha * d[i];
+    const double value = AddGradient(at, gradient);
     const Map<const VectorXd> x(d.data(), d.size());
-    return x.dot(CalcHessian(v) * x);
+    return {value, x.dot(Map<const VectorXd>(gradient.data(), gradient.size())),
+            x.dot(CalcHessian(at) * x)};
   }
   void AddHessian(std::span<const double> v, std::span<double> A) const override {
     Map<MatrixXd>(A.data(), v.size(), v.size()) += CalcHessian(v);
@@ -180,7 +185,9 @@ TEST_P(MomentumTermTest, GradientAndHessianAreThoseOfTheValue) {
     EXPECT_LT(((high_gradient - low_gradient) / (2 * d) - H.col(i)).norm(), 1e3 * d * d);
     std::vector<double> unit(kSize, 0.0);
     unit[i] = 1;
-    EXPECT_NEAR(terms_[0]->CalcCurvature(v, unit), H(i, i), 1e-12 * H(i, i));
+    const MomentumTerm::Along along = terms_[0]->CalcAlong(v, unit, 0);
+    EXPECT_NEAR(along.slope, gradient[i], 1e-12 * (1 + std::abs(gradient[i])));
+    EXPECT_NEAR(along.curvature, H(i, i), 1e-12 * H(i, i));
   }
 }
 
@@ -217,8 +224,9 @@ TEST_P(MomentumTermTest, ASparseBlockGivesTheSolutionOfADenseOne) {
     double AddGradient(std::span<const double> v, std::span<double> g) const override {
       return springs->AddGradient(v, g);
     }
-    double CalcCurvature(std::span<const double> v, std::span<const double> d) const override {
-      return springs->CalcCurvature(v, d);
+    Along CalcAlong(std::span<const double> v, std::span<const double> d,
+                    double alpha) const override {
+      return springs->CalcAlong(v, d, alpha);
     }
     void AddHessian(std::span<const double> v, std::span<double> A) const override {
       AddBlocks(springs->CalcHessian(v), *pattern, A);

@@ -1,0 +1,122 @@
+// The examples of Zong et al. 2024 (Table I) that are shipped scenes, and ours. Everything runs on
+// as many threads as the suite was given; times are wall times.
+
+#include <cmath>
+#include <cstdio>
+
+#include "absl/strings/str_cat.h"
+
+#include "benchmarks/measure.h"
+#include "benchmarks/suite.h"
+#include "physics/scene/scene.h"
+#include "physics/world/world.h"
+
+namespace pliant::benchmarks {
+namespace {
+
+using nlohmann::ordered_json;
+using physics::World;
+
+struct Line {
+  const char* scene;
+  double cell_size;  // that of the scene [m]
+  double seconds;    // of its run
+  // of Table I; 0: it has none
+  int particles;
+  double velocities, step_seconds;
+  double limit_ms;  // a step is to take no longer; 0: as long as it likes
+};
+constexpr Line kLines[] = {
+    {"particle_ball_on_slope", 0.2, 1, 6777, 1075.5, 0, 40},
+    {"particle_panels", 0.025, 2, 0, 0, 0, 0},
+    {"close_lift_shake", 0.025, 3.5, 3456, 1576.0, 1.94, 60},
+    {"dough_rolling", 0.018, 3.2, 5863, 5827.3, 0, 250},
+    {"dam_break", 0.025, 0.4, 0, 0, 0, 0},
+};
+
+int CountParticles(const physics::Model& model) {
+  int count = 0;
+  for (const physics::Body& body : model.bodies) {
+    if (body.block == physics::kWorldBlock) continue;
+    const physics::ElementSet* elements = model.blocks[body.block]->abilities().elements;
+    if (elements != nullptr && elements->are_points(body.part))
+      count += elements->elements_of(body.part).count;
+  }
+  return count;
+}
+
+ordered_json RunLine(const Line& line, int most_steps) {
+  ordered_json row{{"case", line.scene}, {"cell_size", line.cell_size}};
+  physics::SceneOptions options;
+  options.overrides = {"sleeping=false"};
+  const physics::SceneResult scene = physics::LoadSceneFile(
+      absl::StrCat(PLIANT_SOURCE_DIR "/scenes/", line.scene, ".yaml"), options);
+  if (!scene.ok()) {
+    row["note"] = scene.messages.empty() ? "it does not load" : Format(scene.messages.front());
+    return row;
+  }
+  ForgetPeakMemory();
+  const double before = ReadPeakMemory();
+  World world(scene.model);
+  const int particles = CountParticles(*scene.model);
+  const double h = scene.model->time_step;
+  int count = static_cast<int>(std::lround(line.seconds / h));
+  if (most_steps > 0) count = std::min(count, most_steps);
+  std::vector<double> seconds, contacts;
+  double velocities = 0, iterations = 0, relinearisations = 0, converged = 0;
+  for (int n = 0; n < count; ++n) {
+    const double start = Now();
+    if (const absl::Status status = world.Step(); !status.ok()) {
+      row["note"] = status.message();
+      break;
+    }
+    seconds.push_back(Now() - start);
+    const physics::StepReport& report = world.report();
+    contacts.push_back(static_cast<double>(report.contacts.size()));
+    velocities += report.participating;
+    iterations += report.iterations;
+    relinearisations += report.relinearisations;
+    converged += report.converged;
+  }
+  if (seconds.empty()) return row;
+  const double steps = static_cast<double>(seconds.size());
+  double total = 0, touching = 0;
+  for (const double x : seconds) total += x;
+  for (const double x : contacts) touching += x;
+  row["particles"] = particles;
+  row["time_step"] = h;
+  row["steps"] = seconds.size();
+  row["step_ms"] = {{"mean", 1e3 * total / steps},
+                    {"median", 1e3 * Quantile(seconds, 0.5)},
+                    {"p95", 1e3 * Quantile(seconds, 0.95)}};
+  row["real_time_rate"] = h * steps / total;
+  row["velocities_mean"] = velocities / steps;
+  row["contacts_mean"] = touching / steps;
+  row["contacts_max"] = Quantile(contacts, 1);
+  row["iterations_mean"] = iterations / steps;
+  row["relinearisations_mean"] = relinearisations / steps;
+  row["converged_fraction"] = converged / steps;
+  row["bytes_per_particle"] = 1e6 * (ReadPeakMemory() - before) / particles;
+  if (line.velocities > 0)
+    row["paper"] = {{"particles", line.particles}, {"velocities", line.velocities}};
+  if (line.step_seconds > 0) {
+    row["paper"]["step_ms"] = 1e3 * line.step_seconds;
+    row["paper_ratio"] = line.step_seconds / (total / steps);
+  }
+  if (line.limit_ms > 0) row["at_most_ms"] = line.limit_ms;
+  return row;
+}
+
+}  // namespace
+
+ordered_json RunZong2024(const std::string& only, int most_steps) {
+  ordered_json rows = ordered_json::array();
+  for (const Line& line : kLines) {
+    if (std::string(line.scene).find(only) == std::string::npos) continue;
+    std::fprintf(stderr, "%s\n", line.scene);
+    rows.push_back(RunLine(line, most_steps));
+  }
+  return rows;
+}
+
+}  // namespace pliant::benchmarks
