@@ -431,7 +431,7 @@ std::optional<TetrahedralMesh> SceneCompiler::ReadVolumeFile(const v1::VolumeMes
   const std::optional<std::string> bytes = ReadMeshFile(given.file(), path + ".file");
   if (!bytes.has_value()) return std::nullopt;
   std::optional<TetrahedralMesh> mesh;
-  if (IsSurfaceFile(*bytes)) {
+  if (IsSurfaceFile(*bytes, given.file())) {
     mesh = MeshSurfaceOf(given, *bytes, path);
     if (!mesh.has_value()) return std::nullopt;
   } else {

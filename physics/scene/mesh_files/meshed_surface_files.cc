@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 
 #include "physics/scene/mesh_files/volume_mesh_files.h"
@@ -29,8 +30,12 @@ std::string CalcKey(std::string_view bytes, const SurfaceFileMeshing& options) {
 
 }  // namespace
 
-bool IsSurfaceFile(std::string_view bytes) {
-  return GuessFileKind(bytes).ends_with("surface");
+bool IsSurfaceFile(std::string_view bytes, const std::string& name) {
+  const std::string kind = GuessFileKind(bytes);
+  if (!kind.empty()) return kind.ends_with("surface");
+  const std::string lower = absl::AsciiStrToLower(name);
+  const auto has = [&](const char* extension) { return lower.ends_with(extension); };
+  return has(".stl") || has(".obj") || has(".ply") || has(".gltf") || has(".glb") || has(".dae");
 }
 
 absl::StatusOr<MeshedSurfaceFile> MeshSurfaceFile(std::string_view bytes, const std::string& name,

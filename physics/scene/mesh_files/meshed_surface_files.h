@@ -16,8 +16,8 @@ namespace pliant::physics {
 // hashes, apart from new ones.
 inline constexpr char kMesherVersion[] = "mesher 1";
 
-// Whether the bytes begin as a surface does that can be meshed.
-bool IsSurfaceFile(std::string_view bytes);
+// Whether the bytes begin as a surface does, or as nothing known in a file named like a surface.
+bool IsSurfaceFile(std::string_view bytes, const std::string& name);
 
 struct SurfaceFileMeshing {
   double scale = 1;         // of the file's lengths

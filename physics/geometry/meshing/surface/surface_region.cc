@@ -154,21 +154,24 @@ void SurfaceRegion::Orient() {
         }
       }
     }
-    turned += std::min<int>(turned_here, static_cast<int>(queue.size()) - turned_here);
     Vector3d origin = Vector3d::Zero();
     for (const int i : queue) origin += Centroid(mesh_, i);
     origin /= static_cast<double>(queue.size());
     double volume = 0;
     for (const int i : queue)
       volume += (Centroid(mesh_, i) - origin).dot(DoubleAreaNormal(mesh_, i));
-    was_negative.push_back(volume < 0);
+    const int count = static_cast<int>(queue.size());
     if (volume < 0) {
       for (const int i : queue) std::swap(mesh_.triangles[i][1], mesh_.triangles[i][2]);
+      turned_here = count - turned_here;
     }
+    // most of its triangles decide how the shell faced
+    was_negative.push_back(2 * turned_here > count);
+    turned += std::min(turned_here, count - turned_here);
     shells.push_back(queue);
   }
   winding_ = std::make_unique<WindingNumber>(mesh_);
-  all_bvh_ = std::make_unique<TriangleBvh>(mesh_.triangles, PositionsOf(mesh_));
+  all_bvh_ = std::make_shared<const TriangleBvh>(mesh_.triangles, PositionsOf(mesh_));
 
   // a shell that faced inwards and lies in another one is the wall of a cavity
   const double beside = kBeside * (all_bvh_->bounds().upper - all_bvh_->bounds().lower).norm();
@@ -233,10 +236,13 @@ absl::Status SurfaceRegion::FindBoundary() {
   if (within > n / 500)
     mends_.push_back(
         absl::StrCat("meets or holds itself: ", within, " triangles within the body are left out"));
-  boundary_.vertices = mesh_.vertices;
+  boundary_ = mesh_;
+  bvh_ = all_bvh_;
+  if (within == 0) return absl::OkStatus();
+  boundary_.triangles.clear();
   for (int i = 0; i < n; ++i)
     if (separates[i]) boundary_.triangles.push_back(mesh_.triangles[i]);
-  bvh_ = std::make_unique<TriangleBvh>(boundary_.triangles, PositionsOf(boundary_));
+  bvh_ = std::make_shared<const TriangleBvh>(boundary_.triangles, PositionsOf(boundary_));
   return absl::OkStatus();
 }
 
@@ -284,7 +290,7 @@ void SurfaceRegion::Patch(const std::vector<std::array<Vector3d, 3>>& triangles)
     for (const Vector3d& corner : corners) boundary_.vertices.push_back(corner);
     boundary_.triangles.push_back({first, first + 1, first + 2});
   }
-  bvh_ = std::make_unique<TriangleBvh>(boundary_.triangles, PositionsOf(boundary_));
+  bvh_ = std::make_shared<const TriangleBvh>(boundary_.triangles, PositionsOf(boundary_));
 }
 
 }  // namespace pliant::physics

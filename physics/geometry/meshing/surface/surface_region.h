@@ -62,7 +62,7 @@ class SurfaceRegion {
   bool closed_ = false;
   std::vector<std::string> mends_;
   std::unique_ptr<WindingNumber> winding_;
-  std::unique_ptr<TriangleBvh> all_bvh_, bvh_;
+  std::shared_ptr<const TriangleBvh> all_bvh_, bvh_;  // the same one where all triangles bound
 };
 
 }  // namespace pliant::physics
