@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <map>
 #include <utility>
 
@@ -492,17 +491,9 @@ std::optional<TetrahedralMesh> SceneCompiler::MeshSurfaceOf(const v1::VolumeMesh
   options.meshing.progress = [this, start = share_](double done) {
     return GoesOn(start + body_share_ * done);
   };
-  // files that a glTF names lie beside it
-  const std::string folder = std::filesystem::path(given.file()).parent_path().string();
-  const CompanionFiles companions = [&](const std::string& other) -> absl::StatusOr<std::string> {
-    const std::optional<std::string> found =
-        ReadMeshFile((std::filesystem::path(folder) / other).string(), path + ".file");
-    if (!found.has_value()) return absl::NotFoundError(absl::StrCat(other, ": cannot be read"));
-    return *found;
-  };
   absl::StrAppend(&mesh_hashes_, kMesherVersion, ";");
   absl::StatusOr<MeshedSurfaceFile> made =
-      MeshSurfaceFile(bytes, given.file(), companions, options, MeshCache(options_.mesh_cache));
+      MeshSurfaceFile(bytes, given.file(), options, MeshCache(options_.mesh_cache));
   if (is_cancelled_) return std::nullopt;
   if (!made.ok()) {
     log_.Error(path + ".file", std::string(made.status().message()));

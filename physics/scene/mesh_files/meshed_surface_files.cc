@@ -1,12 +1,14 @@
 #include "physics/scene/mesh_files/meshed_surface_files.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 
+#include "physics/scene/mesh_files/surface_mesh_files.h"
 #include "physics/scene/mesh_files/volume_mesh_files.h"
 #include "xxhash.h"
 
@@ -39,22 +41,13 @@ bool IsSurfaceFile(std::string_view bytes, const std::string& name) {
 }
 
 absl::StatusOr<MeshedSurfaceFile> MeshSurfaceFile(std::string_view bytes, const std::string& name,
-                                                  const CompanionFiles& companions,
                                                   const SurfaceFileMeshing& options,
                                                   const MeshCache& cache) {
   const std::string key = CalcKey(bytes, options);
   if (std::optional<MeshedSurface> kept = cache.Find(key))
     return MeshedSurfaceFile{std::move(kept->mesh), std::move(kept->warnings)};
 
-  bool needs_others = false;
-  CompanionFiles noted;
-  if (companions) {
-    noted = [&](const std::string& other) {
-      needs_others = true;
-      return companions(other);
-    };
-  }
-  absl::StatusOr<SurfaceMeshFile> file = ReadOpenSurfaceMesh(bytes, name, noted);
+  absl::StatusOr<SurfaceMeshFile> file = ReadOpenSurfaceMesh(bytes, name);
   if (!file.ok()) return file.status();
   Eigen::Vector3d lower = file->mesh.vertices[0] * options.scale, upper = lower;
   for (Eigen::Vector3d& p : file->mesh.vertices) {
@@ -77,7 +70,7 @@ absl::StatusOr<MeshedSurfaceFile> MeshSurfaceFile(std::string_view bytes, const 
         " m long: if its lengths are millimetres, give scale: ", 0.001 * options.scale));
   }
   made->warnings.insert(made->warnings.begin(), file->warnings.begin(), file->warnings.end());
-  if (!needs_others) cache.Keep(key, *made);
+  cache.Keep(key, *made);
   return MeshedSurfaceFile{std::move(made->mesh), std::move(made->warnings)};
 }
 

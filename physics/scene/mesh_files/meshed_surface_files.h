@@ -8,7 +8,6 @@
 
 #include "physics/geometry/meshing/surface/surface_meshing.h"
 #include "physics/scene/mesh_files/mesh_cache.h"
-#include "physics/scene/mesh_files/surface_mesh_files.h"
 
 namespace pliant::physics {
 
@@ -31,12 +30,11 @@ struct MeshedSurfaceFile {
   std::vector<std::string> warnings;  // as MeshedSurface has them, or with the file's name
 };
 
-// Fills the surface of a file with tetrahedra, or takes the mesh from the cache. Meshes of surfaces
-// that need other files, such as glTF buffers, are not kept.
+// Fills the surface of a file with tetrahedra, or takes the mesh from the cache. No other file is
+// opened.
 //
 // errors  INVALID_ARGUMENT, CANCELLED: as ReadOpenSurfaceMesh and MeshSurface
 absl::StatusOr<MeshedSurfaceFile> MeshSurfaceFile(std::string_view bytes, const std::string& name,
-                                                  const CompanionFiles& companions,
                                                   const SurfaceFileMeshing& options,
                                                   const MeshCache& cache);
 

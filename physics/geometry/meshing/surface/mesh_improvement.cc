@@ -214,8 +214,8 @@ class Improver {
 
   // Replaces the tetrahedra around an edge by ones on both sides of a triangulated ring.
   bool RemoveEdge(int a, int b) {
-    std::array<int, kMaxRing> around;
-    std::array<std::array<int, 2>, kMaxRing> links;  // ring edge of each, anticlockwise from b
+    std::array<int, kMaxRing> around{};
+    std::array<std::array<int, 2>, kMaxRing> links{};  // ring edge of each, anticlockwise from b
     int count = 0;
     double before = 1;
     for (const int t : stars_[a]) {
@@ -240,7 +240,7 @@ class Improver {
     if (count < 2) return false;
 
     // order the links to a ring, open for a boundary edge
-    std::array<int, kMaxRing + 1> ring;
+    std::array<int, kMaxRing + 1> ring{};
     int start = 0;
     bool closed = true;
     for (int i = 0; i < count; ++i) {
@@ -271,7 +271,7 @@ class Improver {
 
     // best triangulation of the ring, Klincsek 1980: value[i][j] of the part from i to j
     double value[kMaxRing + 1][kMaxRing + 1];
-    int apex[kMaxRing + 1][kMaxRing + 1];
+    int apex[kMaxRing + 1][kMaxRing + 1] = {};
     for (int i = 0; i < size; ++i)
       for (int j = i; j < size; ++j) value[i][j] = 1;
     for (int span = 2; span < size; ++span) {

@@ -41,6 +41,7 @@ constexpr double kAfterRegion = 0.15, kAfterLattice = 0.35, kAfterStuffing = 0.4
 
 // Two digits, for advice.
 double RoundDown(double x) {
+  if (!(x > 0)) return 0;
   double unit = 1;
   while (unit > x) unit /= 10;
   while (10 * unit <= x) unit *= 10;
