@@ -18,9 +18,10 @@ int main(int argc, char** argv) {
   int threads = 1, steps = 0;
   app.add_option("suite", suite,
                  "which suite: foundation, linalg, robots, peers, methods, han2023, zeng2022, "
-                 "macklin2019, zong2024, figures, impact, store")
+                 "macklin2019, zong2024, figures, impact, store, meshing")
       ->check(CLI::IsMember({"foundation", "linalg", "robots", "peers", "methods", "han2023",
-                             "zeng2022", "macklin2019", "zong2024", "figures", "impact", "store"}))
+                             "zeng2022", "macklin2019", "zong2024", "figures", "impact", "store",
+                             "meshing"}))
       ->capture_default_str();
   app.add_option("--case", only, "only the cases whose name contains this");
   app.add_option("--threads", threads, "worker threads")
@@ -51,6 +52,7 @@ int main(int argc, char** argv) {
                : suite == "zong2024"    ? pliant::benchmarks::RunZong2024(only, steps)
                : suite == "figures"     ? pliant::benchmarks::RunFigures(only)
                : suite == "impact"      ? pliant::benchmarks::RunImpact(only)
+               : suite == "meshing"     ? pliant::benchmarks::RunMeshing(only)
                : suite == "store"       ? pliant::benchmarks::RunStore(only)
                                         : pliant::benchmarks::RunFoundation(only)}};
   return pliant::benchmarks::WriteReport(report, json);

@@ -52,6 +52,10 @@ nlohmann::ordered_json RunImpact(const std::string& only);
 // waits for them.
 nlohmann::ordered_json RunStore(const std::string& only);
 
+// Surfaces filled with tetrahedra, compared with fTetWild at the same number of tetrahedra: time,
+// smallest dihedral angle, volume and distance from the surface.
+nlohmann::ordered_json RunMeshing(const std::string& only);
+
 // Data for the figures in docs/benchmarks.md on Macklin et al. 2019 and Zeng et al. 2022.
 nlohmann::ordered_json RunFigures(const std::string& only);
 

@@ -43,8 +43,9 @@ void PrintTable(const ordered_json& rows) {
                     value.at("p95").get<double>());
       }
     }
-    if (row.contains("peer") && row.at("peer").contains("step_ms")) {
-      std::printf("  peer median %.4f", row.at("peer").at("step_ms").at("median").get<double>());
+    if (row.contains("peer")) {
+      if (row.at("peer").contains("step_ms"))
+        std::printf("  peer median %.4f", row.at("peer").at("step_ms").at("median").get<double>());
       for (const auto& [key, value] : row.at("peer").items())
         if (value.is_number()) std::printf("  peer %s %.4g", key.c_str(), value.get<double>());
     }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <utility>
 
 #include "physics/spatial/demand.h"
@@ -87,23 +86,42 @@ void TriangleBvh::FindEdges() {
   edge_of_.resize(n);
   local_vertices_.resize(n);
   edges_.clear();
-  std::map<int, int> local;
-  std::map<std::pair<int, int>, int> index;
+
+  // vertices and edges are numbered in the order in which triangles name them first
+  int last = 0;
+  for (const auto& t : triangles_) last = std::max({last, t[0], t[1], t[2]});
+  std::vector<int> local(last + 1, -1);
+  int num_vertices = 0;
+  std::vector<std::pair<std::pair<int, int>, int>> sides(3 * static_cast<std::size_t>(n));
   for (int i = 0; i < n; ++i) {
     for (int e = 0; e < 3; ++e) {
-      const int from = triangles_[i][e], to = triangles_[i][(e + 1) % 3];
-      local_vertices_[i][e] = local.try_emplace(from, static_cast<int>(local.size())).first->second;
-      const auto [found, is_new] =
-          index.try_emplace(std::minmax(from, to), static_cast<int>(edges_.size()));
-      if (is_new) {
-        edges_.push_back({{i, -1}, {from, to}});
-      } else if (edges_[found->second].triangles[1] < 0) {
-        edges_[found->second].triangles[1] = i;
-      }
-      edge_of_[i][e] = found->second;
+      const int from = triangles_[i][e];
+      if (local[from] < 0) local[from] = num_vertices++;
+      local_vertices_[i][e] = local[from];
+      sides[3 * static_cast<std::size_t>(i) + e] = {std::minmax(from, triangles_[i][(e + 1) % 3]),
+                                                    3 * i + e};
     }
   }
-  vertex_normals_.resize(local.size());
+  std::sort(sides.begin(), sides.end());
+  std::vector<int> first_of(sides.size());  // of the sides of an edge, the first
+  for (std::size_t k = 0, first = 0; k < sides.size(); ++k) {
+    if (sides[k].first != sides[first].first) first = k;
+    first_of[sides[k].second] = sides[first].second;
+  }
+  for (int i = 0; i < n; ++i) {
+    for (int e = 0; e < 3; ++e) {
+      const int first = first_of[3 * i + e];
+      if (first == 3 * i + e) {
+        edge_of_[i][e] = static_cast<int>(edges_.size());
+        edges_.push_back({{i, -1}, {triangles_[i][e], triangles_[i][(e + 1) % 3]}});
+        continue;
+      }
+      edge_of_[i][e] = edge_of_[first / 3][first % 3];
+      Edge& edge = edges_[edge_of_[i][e]];
+      if (edge.triangles[1] < 0) edge.triangles[1] = i;
+    }
+  }
+  vertex_normals_.resize(num_vertices);
 }
 
 void TriangleBvh::UpdateNormals(VertexPositions positions) {

@@ -57,6 +57,7 @@ void SceneCompiler::CompileBodies() {
   // time
   for (int i = 0; i < scene_.bodies_size(); ++i) {
     if (!GoesOn(kMeshingShare * i / scene_.bodies_size())) return;
+    body_share_ = kMeshingShare / scene_.bodies_size();
     const std::string path = absl::StrCat("bodies[", i, "]");
     if (scene_.bodies(i).has_deformable())
       DraftDeformableBody(scene_.bodies(i).deformable(), path + ".deformable", &drafts_[i]);

@@ -11,9 +11,11 @@
 #include "physics/geometry/meshing/mesh_checks.h"
 #include "physics/geometry/meshing/tetrahedral_meshes.h"
 #include "physics/scene/compiler.h"
+#include "physics/scene/mesh_files/meshed_surface_files.h"
 #include "physics/scene/mesh_files/volume_mesh_files.h"
 #include "physics/scene/text/field_checks.h"
 #include "physics/scene/text/scalar_text.h"
+#include "physics/spatial/trig.h"
 #include "pliant/v1/scene.pb.h"
 
 namespace pliant::physics {
@@ -21,6 +23,9 @@ namespace {
 
 constexpr double kMinDensity = 1e-6;
 constexpr double kDefaultBeta = 0.01;  // [s]
+// Sizes of a body beyond which its unit is doubted [m].
+constexpr double kHugeBody = 50;
+constexpr double kTinyBody = 1e-3;
 
 // A primitive before it is meshed.
 struct Primitive {
@@ -393,11 +398,6 @@ std::optional<TetrahedralMesh> SceneCompiler::ReadVolumeMesh(const v1::VolumeMes
   bool ok = true;
   if (given.has_edge_length()) {
     ok &= CheckLength(path + ".edge_length", true, given.edge_length(), "length", &log_);
-    if (from_file) {
-      log_.Error(path + ".edge_length",
-                 "applies to primitives only; the file has its own edges. Remove it");
-      ok = false;
-    }
   }
   if (given.has_scale()) {
     ok &= CheckPositive(path + ".scale", given.scale(), "factor", &log_, 1e9);
@@ -407,18 +407,20 @@ std::optional<TetrahedralMesh> SceneCompiler::ReadVolumeMesh(const v1::VolumeMes
     }
   }
 
+  if (!from_file && (given.refine() || given.has_sharp_angle())) {
+    log_.Error(path + (given.refine() ? ".refine" : ".sharp_angle"),
+               "applies to files of surfaces only. Remove it");
+    ok = false;
+  }
+  if (given.has_sharp_angle())
+    ok &= CheckPositive(path + ".sharp_angle", given.sharp_angle(), "angle in degrees", &log_, 180);
+
   absl::StatusOr<TetrahedralMesh> mesh;
   if (from_file) {
-    const std::optional<std::string> bytes = ReadMeshFile(given.file(), path + ".file");
-    if (!bytes.has_value() || !ok) return std::nullopt;
-    absl::StatusOr<VolumeMeshFile> read = physics::ReadVolumeMesh(*bytes, given.file());
-    if (!read.ok()) {
-      log_.Error(path + ".file", std::string(read.status().message()));
-      return std::nullopt;
-    }
-    for (const std::string& warning : read->warnings) log_.Warning(path + ".file", warning);
-    mesh = std::move(read->mesh);
-    for (Eigen::Vector3d& p : mesh->vertices) p *= given.has_scale() ? given.scale() : 1.0;
+    if (!ok) return std::nullopt;
+    std::optional<TetrahedralMesh> read = ReadVolumeFile(given, path);
+    if (!read.has_value()) return std::nullopt;
+    mesh = *std::move(read);
   } else {
     const std::optional<Primitive> primitive = ReadPrimitive(given, path, &log_);
     if (!primitive.has_value() || !ok) return std::nullopt;
@@ -444,6 +446,84 @@ std::optional<TetrahedralMesh> SceneCompiler::ReadVolumeMesh(const v1::VolumeMes
   }
   return CheckMesh(*std::move(mesh), given.repair() || options_.repair_meshes,
                    from_file ? path + ".file" : path + ".edge_length", vertex_of_file);
+}
+
+std::optional<TetrahedralMesh> SceneCompiler::ReadVolumeFile(const v1::VolumeMesh& given,
+                                                             const std::string& path) {
+  const std::optional<std::string> bytes = ReadMeshFile(given.file(), path + ".file");
+  if (!bytes.has_value()) return std::nullopt;
+  std::optional<TetrahedralMesh> mesh;
+  if (IsSurfaceFile(*bytes, given.file())) {
+    mesh = MeshSurfaceOf(given, *bytes, path);
+    if (!mesh.has_value()) return std::nullopt;
+  } else {
+    for (const auto& [is_given, name] :
+         {std::pair(given.has_edge_length(), ".edge_length"), std::pair(given.refine(), ".refine"),
+          std::pair(given.has_sharp_angle(), ".sharp_angle")}) {
+      if (!is_given) continue;
+      log_.Error(path + name,
+                 "applies to primitives and surfaces only; the file has its own edges. Remove it");
+      return std::nullopt;
+    }
+    absl::StatusOr<VolumeMeshFile> read = physics::ReadVolumeMesh(*bytes, given.file());
+    if (!read.ok()) {
+      log_.Error(path + ".file", std::string(read.status().message()));
+      return std::nullopt;
+    }
+    for (const std::string& warning : read->warnings) log_.Warning(path + ".file", warning);
+    mesh = std::move(read->mesh);
+    for (Eigen::Vector3d& p : mesh->vertices) p *= given.has_scale() ? given.scale() : 1.0;
+  }
+  if (mesh->vertices.empty()) return mesh;
+
+  // lengths that nobody holds in a hand are often in other units
+  Eigen::Vector3d lower = mesh->vertices[0], upper = lower;
+  for (const Eigen::Vector3d& p : mesh->vertices) {
+    lower = lower.cwiseMin(p);
+    upper = upper.cwiseMax(p);
+  }
+  WarnOfUnits((upper - lower).maxCoeff(), given.has_scale() ? given.scale() : 1, path);
+  return mesh;
+}
+
+void SceneCompiler::WarnOfUnits(double size, double scale, const std::string& path) {
+  if (size > kHugeBody) {
+    log_.Warning(path + ".file",
+                 absl::StrCat("is ", NumberText(size),
+                              " m long. If its lengths are millimetres, give scale: ",
+                              NumberText(0.001 * scale)));
+  } else if (size > 0 && size < kTinyBody) {
+    log_.Warning(path + ".file", absl::StrCat("is only ", NumberText(size),
+                                              " m long. If it was scaled twice, give scale: ",
+                                              NumberText(1000 * scale)));
+  }
+}
+
+std::optional<TetrahedralMesh> SceneCompiler::MeshSurfaceOf(const v1::VolumeMesh& given,
+                                                            const std::string& bytes,
+                                                            const std::string& path) {
+  if (log_.failed()) return std::nullopt;
+  SurfaceFileMeshing options;
+  options.scale = given.has_scale() ? given.scale() : 1.0;
+  options.max_length = kMaxLength;
+  options.meshing.edge_length = given.edge_length();
+  options.meshing.refine = given.refine();
+  if (given.has_sharp_angle()) options.meshing.sharp_angle = given.sharp_angle() * kPi / 180;
+  options.meshing.max_tetrahedra = std::min(
+      kMaxPrimitiveTetrahedra, static_cast<double>(options_.limits.max_tetrahedra - tetrahedra_));
+  options.meshing.progress = [this, start = share_](double done) {
+    return GoesOn(start + body_share_ * done);
+  };
+  absl::StrAppend(&mesh_hashes_, kMesherVersion, ";");
+  absl::StatusOr<MeshedSurfaceFile> made =
+      MeshSurfaceFile(bytes, given.file(), options, MeshCache(options_.mesh_cache));
+  if (is_cancelled_) return std::nullopt;
+  if (!made.ok()) {
+    log_.Error(path + ".file", std::string(made.status().message()));
+    return std::nullopt;
+  }
+  for (const std::string& warning : made->warnings) log_.Warning(path + ".file", warning);
+  return std::move(made->mesh);
 }
 
 std::optional<TetrahedralMesh> SceneCompiler::CheckMesh(TetrahedralMesh mesh, bool repair,

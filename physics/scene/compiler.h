@@ -230,6 +230,13 @@ class SceneCompiler {
                                           const v1::Material* defaults, const std::string& path);
   std::optional<TetrahedralMesh> ReadVolumeMesh(const v1::VolumeMesh& mesh, const std::string& path,
                                                 std::vector<int>* vertex_of_file);
+  // The mesh of a file: its own tetrahedra, or those that fill its surface.
+  std::optional<TetrahedralMesh> ReadVolumeFile(const v1::VolumeMesh& mesh,
+                                                const std::string& path);
+  // Warns of a body that is so large, or so small, that its file may have another unit.
+  void WarnOfUnits(double size, double scale, const std::string& path);
+  std::optional<TetrahedralMesh> MeshSurfaceOf(const v1::VolumeMesh& mesh, const std::string& bytes,
+                                               const std::string& path);
   std::optional<TetrahedralMesh> CheckMesh(TetrahedralMesh mesh, bool repair,
                                            const std::string& path,
                                            std::vector<int>* vertex_of_file);
@@ -325,6 +332,7 @@ class SceneCompiler {
   std::string mesh_hashes_;      // of all files read, in the order they were
   std::int64_t tetrahedra_ = 0;  // of meshes that were read
   double share_ = 0;             // last reported
+  double body_share_ = 0;        // of one body being read
   bool is_cancelled_ = false;
   std::int64_t placed_tetrahedra_ = 0;  // of the model's bodies
   std::optional<GridOptions> grid_;     // when the scene has a valid one

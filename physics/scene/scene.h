@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 
 #include "physics/dynamics/model.h"
+#include "physics/scene/mesh_files/mesh_cache.h"
 #include "physics/scene/text/scene_message.h"
 
 namespace google::protobuf {
@@ -49,6 +50,8 @@ struct SceneOptions {
   // Folder from which mesh files may be read, symbolic links resolved; empty: the scene file's
   // folder and any absolute path.
   std::string jail;
+  // Folder of meshes made from surfaces before; empty: none are kept.
+  std::string mesh_cache = FindMeshCacheFolder();
   bool allow_files = true;  // false: a scene that names a file is refused
   SceneLimits limits;
   SceneProgress progress = nullptr;  // on the thread that loads the scene

@@ -26,7 +26,7 @@ ROOMS = {
     "solvers/corrective": ["solvers/linalg", "solvers/delassus", "solvers/problem"],
     "solvers/nonsmooth": ["solvers/linalg", "solvers/problem"],
     "physics/spatial": [],
-    "physics/geometry": ["physics/spatial"],
+    "physics/geometry": ["physics/spatial", "solvers/linalg"],
     "physics/dynamics": ["physics/spatial", "physics/geometry", *SOLVERS],
     "physics/rigid": ["physics/spatial", "physics/geometry", "physics/dynamics", *SOLVERS],
     "physics/fem": ["physics/spatial", "physics/geometry", "physics/dynamics", *SOLVERS],

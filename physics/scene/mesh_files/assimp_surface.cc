@@ -12,6 +12,7 @@
 #include <assimp/IOSystem.hpp>
 #include <assimp/Importer.hpp>
 #include <assimp/MemoryIOWrapper.h>
+#include <assimp/config.h>
 #include <assimp/postprocess.h>
 #include <assimp/scene.h>
 
@@ -68,6 +69,8 @@ absl::StatusOr<SurfaceMeshFile> ReadWithAssimp(std::string_view bytes, const std
   try {
     Assimp::Importer importer;
     importer.SetIOHandler(new GivenFiles(companions, &refusal));
+    // axes as the file has them
+    importer.SetPropertyBool(AI_CONFIG_IMPORT_COLLADA_IGNORE_UP_DIRECTION, true);
     const aiScene* scene = importer.ReadFileFromMemory(
         bytes.data(), bytes.size(), aiProcess_Triangulate | aiProcess_PreTransformVertices,
         extension.c_str());

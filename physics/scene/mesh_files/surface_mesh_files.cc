@@ -38,6 +38,7 @@ absl::StatusOr<SurfaceMeshFile> ReadTriangles(std::string_view bytes, const std:
   }
   if (kind == "an OBJ surface") return ReadObj(bytes, name);
   if (kind == "a PLY surface") return ReadWithAssimp(bytes, name, "ply", companions);
+  if (kind == "a COLLADA surface") return ReadWithAssimp(bytes, name, "dae", companions);
   if (kind == "a glTF surface")
     return ReadWithAssimp(bytes, name, bytes.starts_with("glTF") ? "glb" : "gltf", companions);
   if (name.ends_with(".stl") || name.ends_with(".STL")) {
@@ -51,7 +52,7 @@ absl::StatusOr<SurfaceMeshFile> ReadTriangles(std::string_view bytes, const std:
                                 ? absl::StrCat("the file begins with ", Quote(bytes.substr(0, 16)))
                                 : absl::StrCat("this is ", kind);
   return absl::InvalidArgumentError(
-      absl::StrCat(name, ": ", found, "; expected a surface mesh: STL, OBJ, PLY or glTF"));
+      absl::StrCat(name, ": ", found, "; expected a surface mesh: STL, OBJ, PLY, glTF or COLLADA"));
 }
 
 bool Less(const Vector3d& a, const Vector3d& b) {

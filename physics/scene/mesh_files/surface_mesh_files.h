@@ -21,9 +21,10 @@ struct SurfaceMeshFile {
 using CompanionFiles = std::function<absl::StatusOr<std::string>(const std::string& name)>;
 
 // Reads a closed surface, as a rigid body needs it, from the bytes of a file: STL (ASCII or
-// binary), OBJ, PLY, or glTF. The content decides the format. Equal vertices are joined, polygons
-// cut into triangles, degenerate and repeated triangles dropped; triangles are turned to agree with
-// each other and, as a whole, to enclose a positive volume. Axes and lengths are the file's own.
+// binary), OBJ, PLY, glTF or COLLADA. The content decides the format. Equal vertices are joined,
+// polygons cut into triangles, degenerate and repeated triangles dropped; triangles are turned to
+// agree with each other and, as a whole, to enclose a positive volume. Axes and lengths are the
+// file's own; those of COLLADA become metres.
 //
 // name        stands for the file in messages
 // companions  files that it names; none are opened without

@@ -14,7 +14,8 @@ namespace pliant::physics {
 absl::StatusOr<SurfaceMeshFile> ReadTextStl(std::string_view bytes, const std::string& name);
 absl::StatusOr<SurfaceMeshFile> ReadBinaryStl(std::string_view bytes, const std::string& name);
 absl::StatusOr<SurfaceMeshFile> ReadObj(std::string_view bytes, const std::string& name);
-// glTF and PLY; `extension` "gltf", "glb" or "ply". No file is opened but through `companions`.
+// glTF, PLY and COLLADA; `extension` "gltf", "glb", "ply" or "dae". No file is opened but through
+// `companions`.
 absl::StatusOr<SurfaceMeshFile> ReadWithAssimp(std::string_view bytes, const std::string& name,
                                                const std::string& extension,
                                                const CompanionFiles& companions);

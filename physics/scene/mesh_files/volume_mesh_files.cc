@@ -52,6 +52,7 @@ std::string GuessFileKind(std::string_view bytes) {
   for (const char* obj : {"v", "vn", "vt", "o", "g", "mtllib", "usemtl"}) {
     if (word == obj) return "an OBJ surface";
   }
+  if (Contains(start, "<COLLADA")) return "a COLLADA surface";
   if (Contains(start, "<VTKFile")) return "a VTK XML file";
   if (Contains(start, "<robot")) return "a URDF robot";
   if (Contains(start, "<sdf")) return "an SDF model";

@@ -1,0 +1,430 @@
+#include "physics/geometry/meshing/surface/mesh_improvement.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include <Eigen/Geometry>
+
+#include "physics/geometry/meshing/tetrahedron_quality.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Vector3d;
+
+// A change must raise the worst sine by this much.
+constexpr double kMinGain = 1e-3;
+constexpr int kMaxRing = 7;
+// A boundary edge is flipped where the normals of old and new triangles agree to this cosine.
+constexpr double kFlatCosine = 0.95;
+constexpr int kSearchRounds = 10;
+constexpr int kReportInterval = 2000;
+
+class Improver {
+ public:
+  Improver(const ImprovementInput& input, double target, TetrahedralMesh* mesh)
+      : input_(input),
+        target_(target),
+        x_(mesh->vertices),
+        tetrahedra_(mesh->tetrahedra),
+        stars_(mesh->vertices.size()) {
+    quality_.reserve(tetrahedra_.size());
+    for (std::size_t t = 0; t < tetrahedra_.size(); ++t) {
+      quality_.push_back(Quality(tetrahedra_[t]));
+      for (const int v : tetrahedra_[t]) stars_[v].push_back(static_cast<int>(t));
+    }
+  }
+
+  bool Run(int passes) {
+    for (int pass = 0; pass < passes; ++pass) {
+      std::vector<std::pair<double, int>> bad;
+      for (std::size_t t = 0; t < tetrahedra_.size(); ++t)
+        if (IsAlive(t) && quality_[t] < target_) bad.emplace_back(quality_[t], t);
+      std::sort(bad.begin(), bad.end());
+      int improved = 0;
+      for (std::size_t i = 0; i < bad.size(); ++i) {
+        if (i % kReportInterval == 0 && input_.goes_on) {
+          const double part = static_cast<double>(i) / static_cast<double>(bad.size());
+          if (!input_.goes_on((pass + part) / passes)) return false;
+        }
+        const int t = bad[i].second;
+        if (IsAlive(t) && quality_[t] < target_) improved += Treat(t, pass);
+      }
+      if (improved == 0) break;
+    }
+    std::size_t kept = 0;
+    for (std::size_t t = 0; t < tetrahedra_.size(); ++t)
+      if (IsAlive(t)) tetrahedra_[kept++] = tetrahedra_[t];
+    tetrahedra_.resize(kept);
+    return true;
+  }
+
+ private:
+  bool IsAlive(std::size_t t) const { return tetrahedra_[t][0] >= 0; }
+  double Quality(int a, int b, int c, int d) const {
+    return CalcMinDihedralSine(x_[a], x_[b], x_[c], x_[d]);
+  }
+  double Quality(const std::array<int, 4>& t) const { return Quality(t[0], t[1], t[2], t[3]); }
+  bool OnBoundary(int v) const { return input_.motion[v] != VertexMotion::kFree; }
+  bool Holds(int t, int v) const {
+    const auto& c = tetrahedra_[t];
+    return c[0] == v || c[1] == v || c[2] == v || c[3] == v;
+  }
+
+  // Tries everything on one tetrahedron until something helps.
+  bool Treat(int t, int pass) {
+    const std::array<int, 4> corners = tetrahedra_[t];
+    bool any = false;
+    for (const int v : corners) any |= Smooth(v);
+    if (quality_[t] >= target_) return true;
+    for (int i = 0; i < 4; ++i) {
+      for (int j = i + 1; j < 4; ++j)
+        if (RemoveEdge(corners[i], corners[j])) return true;
+    }
+    for (int omitted = 0; omitted < 4; ++omitted)
+      if (SwapFace(t, omitted)) return true;
+    if (pass == 0 && quality_[t] > 0) return any;  // first without coarsening
+    for (int i = 0; i < 4; ++i) {
+      for (int j = 0; j < 4; ++j)
+        if (i != j && Collapse(corners[i], corners[j])) return true;
+    }
+    return any;
+  }
+
+  double WorstAround(int v) const {
+    double worst = 1;
+    for (const int t : stars_[v]) worst = std::min(worst, Quality(tetrahedra_[t]));
+    return worst;
+  }
+
+  // Pattern search for the place where the worst tetrahedron around a vertex is best.
+  bool Smooth(int v) {
+    const VertexMotion motion = input_.motion[v];
+    if (motion == VertexMotion::kFixed || stars_[v].empty()) return false;
+    double worst = 1, size = 0;
+    Vector3d mean = Vector3d::Zero(), normal = Vector3d::Zero();
+    int count = 0;
+    for (const int t : stars_[v]) {
+      worst = std::min(worst, quality_[t]);
+      for (const int w : tetrahedra_[t]) {
+        if (w == v) continue;
+        // boundary vertices along the boundary
+        if (motion != VertexMotion::kFree && !OnBoundary(w)) continue;
+        mean += x_[w];
+        size += (x_[w] - x_[v]).norm();
+        ++count;
+      }
+    }
+    if (count == 0) return false;
+    mean /= count;
+    size /= count;
+    const double before = worst;
+    const Vector3d from = x_[v];
+    Vector3d best = from;
+    const auto attempt = [&](const Vector3d& place) {
+      x_[v] = motion == VertexMotion::kFree ? place : input_.project(v, place);
+      const double found = WorstAround(v);
+      if (found > worst + 1e-4) {
+        worst = found;
+        best = x_[v];
+        return true;
+      }
+      x_[v] = best;
+      return false;
+    };
+    if (!attempt(mean)) attempt(0.5 * (from + mean));
+    double step = 0.25 * size;
+    for (int round = 0; round < kSearchRounds && worst < target_; ++round) {
+      // away from the face opposite in the worst tetrahedron, then along the axes
+      bool moved = false;
+      const int t = WorstTetrahedron(v);
+      if (t >= 0) {
+        Vector3d up = FaceNormal(t, v);
+        moved = attempt(best + step * up) || attempt(best - step * up);
+      }
+      for (int axis = 0; axis < 3 && !moved; ++axis) {
+        const Vector3d offset = step * Vector3d::Unit(axis);
+        moved = attempt(best + offset) || attempt(best - offset);
+      }
+      if (!moved) step *= 0.5;
+    }
+    x_[v] = best;
+    if (!(worst > before + kMinGain)) {
+      x_[v] = from;
+      return false;
+    }
+    for (const int t : stars_[v]) quality_[t] = Quality(tetrahedra_[t]);
+    return true;
+  }
+
+  int WorstTetrahedron(int v) const {
+    double worst = 2;
+    int found = -1;
+    for (const int t : stars_[v]) {
+      const double quality = Quality(tetrahedra_[t]);
+      if (quality < worst) {
+        worst = quality;
+        found = t;
+      }
+    }
+    return found;
+  }
+
+  // Unit normal of the face opposite to v, towards v in a positive tetrahedron.
+  Vector3d FaceNormal(int t, int v) const {
+    std::array<int, 4> c = tetrahedra_[t];
+    // an even permutation that brings v to the end
+    const auto at = std::find(c.begin(), c.end(), v) - c.begin();
+    if (at != 3) {
+      std::swap(c[at], c[3]);
+      std::swap(c[0], c[1]);
+    }
+    const Vector3d normal = (x_[c[1]] - x_[c[0]]).cross(x_[c[2]] - x_[c[0]]);
+    const double norm = normal.norm();
+    return norm > 0 ? Vector3d(normal / norm) : Vector3d(Vector3d::UnitX());
+  }
+
+  bool IsKept(int a, int b) const {
+    const auto [low, high] = std::minmax(a, b);
+    return std::binary_search(input_.kept_edges.begin(), input_.kept_edges.end(),
+                              std::array<int, 2>{low, high});
+  }
+
+  void Replace(const std::vector<int>& old, const std::vector<std::array<int, 4>>& fresh) {
+    for (const int t : old) {
+      for (const int v : tetrahedra_[t]) std::erase(stars_[v], t);
+      tetrahedra_[t][0] = -1;
+    }
+    for (std::size_t i = 0; i < fresh.size(); ++i) {
+      int t;
+      if (i < old.size()) {
+        t = old[i];
+        tetrahedra_[t] = fresh[i];
+        quality_[t] = Quality(fresh[i]);
+      } else {
+        t = static_cast<int>(tetrahedra_.size());
+        tetrahedra_.push_back(fresh[i]);
+        quality_.push_back(Quality(fresh[i]));
+      }
+      for (const int v : fresh[i]) stars_[v].push_back(t);
+    }
+  }
+
+  // Replaces the tetrahedra around an edge by ones on both sides of a triangulated ring.
+  bool RemoveEdge(int a, int b) {
+    std::array<int, kMaxRing> around{};
+    std::array<std::array<int, 2>, kMaxRing> links{};  // ring edge of each, anticlockwise from b
+    int count = 0;
+    double before = 1;
+    for (const int t : stars_[a]) {
+      if (!Holds(t, b)) continue;
+      if (count == kMaxRing) return false;
+      std::array<int, 2> link{};
+      std::array<int, 4> c = tetrahedra_[t];
+      // an even permutation to (a, b, ·, ·)
+      for (int i = 0; i < 2; ++i) {
+        const int wanted = i == 0 ? a : b;
+        const auto at = std::find(c.begin(), c.end(), wanted) - c.begin();
+        if (at != i) {
+          std::swap(c[at], c[i]);
+          std::swap(c[2], c[3]);
+        }
+      }
+      link = {c[2], c[3]};
+      around[count] = t;
+      links[count++] = link;
+      before = std::min(before, quality_[t]);
+    }
+    if (count < 2) return false;
+
+    // order the links to a ring, open for a boundary edge
+    std::array<int, kMaxRing + 1> ring{};
+    int start = 0;
+    bool closed = true;
+    for (int i = 0; i < count; ++i) {
+      const bool has_previous =
+          std::any_of(links.begin(), links.begin() + count,
+                      [&](const std::array<int, 2>& link) { return link[1] == links[i][0]; });
+      if (has_previous) continue;
+      if (!closed) return false;  // two fans
+      closed = false;
+      start = i;
+    }
+    int size = 0, at = start;
+    ring[size++] = links[at][0];
+    for (int step = 0; step + 1 < count; ++step) {
+      int next = -1;
+      for (int i = 0; i < count; ++i)
+        if (links[i][0] == links[at][1]) next = i;
+      if (next < 0 || next == start) return false;
+      at = next;
+      ring[size++] = links[at][0];
+    }
+    if (closed) {
+      if (links[at][1] != ring[0] || size < 3) return false;
+    } else {
+      ring[size++] = links[at][1];
+      if (size < 3 || !MayFlip(a, b, ring[0], ring[size - 1])) return false;
+    }
+
+    // best triangulation of the ring, Klincsek 1980: value[i][j] of the part from i to j
+    double value[kMaxRing + 1][kMaxRing + 1];
+    int apex[kMaxRing + 1][kMaxRing + 1] = {};
+    for (int i = 0; i < size; ++i)
+      for (int j = i; j < size; ++j) value[i][j] = 1;
+    for (int span = 2; span < size; ++span) {
+      for (int i = 0; i + span < size; ++i) {
+        const int j = i + span;
+        value[i][j] = -2;
+        apex[i][j] = -1;
+        for (int k = i + 1; k < j; ++k) {
+          double worst = std::min(value[i][k], value[k][j]);
+          if (worst <= std::max(value[i][j], before)) continue;
+          worst = std::min(worst, Quality(ring[i], ring[k], ring[j], b));
+          if (worst <= std::max(value[i][j], before)) continue;
+          worst = std::min(worst, Quality(ring[i], ring[j], ring[k], a));
+          if (worst <= value[i][j]) continue;
+          value[i][j] = worst;
+          apex[i][j] = k;
+        }
+      }
+    }
+    if (!(value[0][size - 1] > before + kMinGain)) return false;
+    std::vector<std::array<int, 4>> fresh;
+    std::vector<std::pair<int, int>> parts = {{0, size - 1}};
+    while (!parts.empty()) {
+      const auto [i, j] = parts.back();
+      parts.pop_back();
+      if (j - i < 2) continue;
+      const int k = apex[i][j];
+      fresh.push_back({ring[i], ring[k], ring[j], b});
+      fresh.push_back({ring[i], ring[j], ring[k], a});
+      parts.emplace_back(i, k);
+      parts.emplace_back(k, j);
+    }
+    Replace({around.begin(), around.begin() + count}, fresh);
+    return true;
+  }
+
+  bool AreJoined(int a, int b) const {
+    return std::any_of(stars_[a].begin(), stars_[a].end(), [&](int t) { return Holds(t, b); });
+  }
+
+  Vector3d UnitNormal(int a, int b, int c) const {
+    return (x_[b] - x_[a]).cross(x_[c] - x_[a]).normalized();
+  }
+
+  // Whether boundary triangles (a, c, b) and (a, b, d) may become (a, c, d) and (b, d, c): the
+  // surface is nearly flat there and no sharp edge is lost.
+  bool MayFlip(int a, int b, int c, int d) const {
+    if (IsKept(a, b) || AreJoined(c, d)) return false;
+    const Vector3d old_c = UnitNormal(a, c, b), old_d = UnitNormal(a, b, d);
+    const Vector3d new_a = UnitNormal(a, c, d), new_b = UnitNormal(b, d, c);
+    return old_c.dot(old_d) > kFlatCosine && new_a.dot(new_b) > kFlatCosine &&
+           new_a.dot(old_c) > kFlatCosine && new_b.dot(old_d) > kFlatCosine;
+  }
+
+  // Replaces the two tetrahedra on a face by three around the edge between their other corners.
+  bool SwapFace(int t, int omitted) {
+    std::array<int, 4> c = tetrahedra_[t];
+    if (omitted != 3) {
+      std::swap(c[omitted], c[3]);
+      std::swap(c[0], c[1]);
+    }
+    int other = -1;
+    for (const int s : stars_[c[0]])
+      if (s != t && Holds(s, c[1]) && Holds(s, c[2])) other = s;
+    if (other < 0) return false;
+    int top = -1;
+    for (const int v : tetrahedra_[other])
+      if (v != c[0] && v != c[1] && v != c[2]) top = v;
+    const double before = std::min(quality_[t], quality_[other]);
+    // (c0, c1, c2, c3) is positive: `top` is below the face
+    std::vector<std::array<int, 4>> fresh;
+    for (int i = 0; i < 3; ++i) {
+      fresh.push_back({c[i], c[(i + 1) % 3], top, c[3]});
+      if (!(Quality(fresh.back()) > before + kMinGain)) return false;
+    }
+    Replace({t, other}, fresh);
+    return true;
+  }
+
+  // Moves vertex u into v, where u is free or both are plain boundary vertices of a flat place.
+  bool Collapse(int u, int v) {
+    const VertexMotion motion = input_.motion[u];
+    if (motion == VertexMotion::kFixed || motion == VertexMotion::kOnCurve) return false;
+    if (motion == VertexMotion::kOnSurface && (!OnBoundary(v) || !MayCollapse(u, v))) return false;
+    double before = 1;
+    std::vector<std::array<int, 4>> fresh;
+    for (const int t : stars_[u]) before = std::min(before, quality_[t]);
+    for (const int t : stars_[u]) {
+      if (Holds(t, v)) continue;
+      std::array<int, 4> moved = tetrahedra_[t];
+      std::replace(moved.begin(), moved.end(), u, v);
+      if (!(Quality(moved) > before + kMinGain)) return false;
+      fresh.push_back(moved);
+    }
+    if (fresh.empty()) return false;
+    Replace(std::vector<int>(stars_[u]), fresh);
+    return true;
+  }
+
+  // Whether the boundary triangles around u keep their normals when u moves into v.
+  bool MayCollapse(int u, int v) const {
+    std::vector<int> common;
+    bool joined = false;
+    for (const int t : stars_[u]) {
+      for (int omitted = 0; omitted < 4; ++omitted) {
+        std::array<int, 4> c = tetrahedra_[t];
+        if (c[omitted] == u) continue;
+        if (omitted != 3) {
+          std::swap(c[omitted], c[3]);
+          std::swap(c[0], c[1]);
+        }
+        // (c0, c1, c2) faces inwards
+        if (!OnBoundary(c[0]) || !OnBoundary(c[1]) || !OnBoundary(c[2])) continue;
+        const bool is_boundary = std::none_of(stars_[c[0]].begin(), stars_[c[0]].end(), [&](int s) {
+          return s != t && Holds(s, c[1]) && Holds(s, c[2]);
+        });
+        if (!is_boundary) continue;
+        std::array<int, 3> face = {c[0], c[1], c[2]};
+        const Vector3d normal = UnitNormal(face[0], face[1], face[2]);
+        if (std::find(face.begin(), face.end(), v) != face.end()) {
+          joined = true;
+          for (const int w : face)
+            if (w != u && w != v) common.push_back(w);
+          continue;
+        }
+        std::replace(face.begin(), face.end(), u, v);
+        if (!(UnitNormal(face[0], face[1], face[2]).dot(normal) > kFlatCosine)) return false;
+      }
+    }
+    if (!joined || common.size() != 2) return false;
+    // no third vertex may be joined to both along the boundary: then the surface would pinch
+    int shared = 0;
+    for (const int t : stars_[u]) {
+      for (const int w : tetrahedra_[t]) {
+        if (w == u || w == v || !OnBoundary(w) || w == common[0] || w == common[1]) continue;
+        shared += AreJoined(w, v) && !Holds(t, v);
+      }
+    }
+    return shared == 0;
+  }
+
+  const ImprovementInput& input_;
+  double target_;
+  std::vector<Vector3d>& x_;
+  std::vector<std::array<int, 4>>& tetrahedra_;
+  std::vector<double> quality_;
+  std::vector<std::vector<int>> stars_;
+};
+
+}  // namespace
+
+bool ImproveMesh(const ImprovementInput& input, double target, int passes, TetrahedralMesh* mesh) {
+  return Improver(input, target, mesh).Run(passes);
+}
+
+}  // namespace pliant::physics

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <array>
+#include <unordered_map>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "physics/geometry/mesh.h"
+#include "physics/geometry/meshing/surface/surface_region.h"
+
+namespace pliant::physics {
+
+// A chain of sharp edges between two corners, or a loop.
+class SharpCurve {
+ public:
+  // `cell`: size of the buckets of FindNearest, about the reach of queries [m]
+  SharpCurve(std::vector<Eigen::Vector3d> points, double cell);
+
+  const std::vector<Eigen::Vector3d>& points() const { return points_; }
+  double length() const { return arc_.back(); }
+  bool is_loop() const { return is_loop_; }
+  Eigen::Vector3d PointAt(double arc) const;
+
+  struct Nearest {
+    double distance, arc;  // [m]; distance infinite when farther than about a cell
+  };
+  Nearest FindNearest(const Eigen::Vector3d& p) const;
+
+ private:
+  std::uint64_t Key(const Eigen::Vector3d& p, int dx, int dy, int dz) const;
+
+  std::vector<Eigen::Vector3d> points_;
+  std::vector<double> arc_;  // length up to each point
+  bool is_loop_;
+  double cell_;
+  std::unordered_map<std::uint64_t, std::vector<int>> buckets_;  // segments near a cell
+};
+
+struct SharpFeatures {
+  std::vector<SharpCurve> curves;
+  std::vector<std::array<int, 2>> ends;  // corners of each curve; −1 of a loop
+  std::vector<Eigen::Vector3d> corners;
+  int too_short = 0;  // chains that an edge length cannot resolve
+};
+
+// Edges of a region's boundary where it turns by more than `sharp_angle` [rad]; chains of them end
+// where they branch or turn as much. Chains much shorter than `edge_length` that lead nowhere are
+// left out.
+SharpFeatures FindSharpFeatures(const SurfaceRegion& region, double sharp_angle,
+                                double edge_length);
+
+// Per vertex of a mesh: what it must stay on.
+struct FeatureMap {
+  static constexpr int kFree = -1, kCorner = -2;
+  std::vector<int> curve;                    // kFree, kCorner, or a curve's number
+  std::vector<std::array<int, 2>> segments;  // mesh edges along curves, each ascending, sorted
+  int missed = 0;                            // curves to which no path was found
+};
+
+// Chooses the boundary vertices that are to lie on features and moves them there: for each corner
+// the nearest, for each curve a path of mesh edges. May invert tetrahedra around them.
+FeatureMap FitFeatures(const SharpFeatures& features, double edge_length, TetrahedralMesh* mesh);
+
+}  // namespace pliant::physics

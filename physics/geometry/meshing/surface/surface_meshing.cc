@@ -1,0 +1,306 @@
+#include "physics/geometry/meshing/surface/surface_meshing.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include <Eigen/Geometry>
+
+#include "physics/geometry/meshing/primitive_checks.h"
+#include "physics/geometry/meshing/surface/background_lattice.h"
+#include "physics/geometry/meshing/surface/isosurface_stuffing.h"
+#include "physics/geometry/meshing/surface/mesh_improvement.h"
+#include "physics/geometry/meshing/surface/sharp_features.h"
+#include "physics/geometry/meshing/surface/surface_region.h"
+#include "physics/geometry/meshing/tetrahedron_quality.h"
+#include "physics/spatial/trig.h"
+#include "solvers/linalg/parallel.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Vector3d;
+
+constexpr double kTargetSine = 0.34;  // 20°
+constexpr double kWantedDihedral = 10 * kPi / 180;
+constexpr int kPasses = 8;
+constexpr int kBalancingPasses = 2;
+// `refine` shortens edges to this share of the thickness, and at most to that of the edge length.
+constexpr double kEdgesAcross = 0.5;
+constexpr double kMinRefinement = 0.25;
+// Warned of when this share of the surface is thinner than an edge.
+constexpr double kThinShare = 0.01;
+// Edge length that resolves a thickness.
+constexpr double kResolvedThickness = 0.7;
+// Shares of the time after which steps end.
+constexpr double kAfterRegion = 0.15, kAfterLattice = 0.35, kAfterStuffing = 0.45,
+                 kAfterImprovement = 0.95;
+
+// Two digits, for advice.
+double RoundDown(double x) {
+  if (!(x > 0)) return 0;
+  double unit = 1;
+  while (unit > x) unit /= 10;
+  while (10 * unit <= x) unit *= 10;
+  return std::floor(10 * x / unit) * unit / 10;
+}
+
+struct ThicknessSample {
+  Vector3d point, normal;
+  double area, thickness;
+};
+
+// Thickness at points about an edge apart on the surface, up to `max_thickness`.
+std::vector<ThicknessSample> SampleThickness(const SurfaceRegion& region, double spacing,
+                                             double max_thickness) {
+  std::vector<ThicknessSample> samples;
+  const TriangleMesh& mesh = region.boundary();
+  for (const auto& t : mesh.triangles) {
+    const Vector3d &a = mesh.vertices[t[0]], &b = mesh.vertices[t[1]], &c = mesh.vertices[t[2]];
+    const Vector3d normal = (b - a).cross(c - a);
+    const double doubled = std::sqrt(normal.squaredNorm());
+    const double longest =
+        std::sqrt(std::max({(b - a).squaredNorm(), (c - b).squaredNorm(), (a - c).squaredNorm()}));
+    const int n = std::clamp(static_cast<int>(std::ceil(longest / spacing)), 1, 256);
+    const double area = 0.5 * doubled / (n * n);
+    for (int i = 0; i < n; ++i) {
+      for (int j = 0; i + j < n; ++j) {
+        // centres of the upright triangles, and of those upside down
+        for (const double part : {1.0 / 3, 2.0 / 3}) {
+          if (part > 0.5 && i + j + 2 > n) continue;
+          const double u = (i + part) / n, v = (j + part) / n;
+          samples.push_back({a + u * (b - a) + v * (c - a), normal / doubled, area, 0});
+        }
+      }
+    }
+  }
+  solvers::ParallelFor(static_cast<int>(samples.size()), 64, [&](int i) {
+    samples[i].thickness = region.CalcThickness(samples[i].point, samples[i].normal, max_thickness);
+  });
+  return samples;
+}
+
+std::vector<SizeSample> ChooseSizes(const std::vector<ThicknessSample>& samples,
+                                    double edge_length) {
+  std::vector<SizeSample> sizes;
+  for (const ThicknessSample& sample : samples) {
+    const double edge = std::max(kEdgesAcross * sample.thickness, kMinRefinement * edge_length);
+    if (edge >= edge_length) continue;
+    // also within the body, for the tetrahedra between both sides
+    const int count = 1 + static_cast<int>(std::ceil(sample.thickness / edge));
+    for (int i = 0; i <= count; ++i)
+      sizes.push_back({sample.point - sample.normal * (sample.thickness * i / count), edge});
+  }
+  return sizes;
+}
+
+// The thickness below which a hundredth of the surface lies, and the share below `limit`.
+std::pair<double, double> SummarizeThickness(std::vector<ThicknessSample> samples, double limit) {
+  std::sort(samples.begin(), samples.end(), [](const ThicknessSample& a, const ThicknessSample& b) {
+    return a.thickness < b.thickness;
+  });
+  double area = 0, thin = 0;
+  for (const ThicknessSample& sample : samples) {
+    area += sample.area;
+    if (sample.thickness < limit) thin += sample.area;
+  }
+  double sum = 0, percentile = 0;
+  for (const ThicknessSample& sample : samples) {
+    sum += sample.area;
+    percentile = sample.thickness;
+    if (sum >= kThinShare * area) break;
+  }
+  return {percentile, area > 0 ? thin / area : 0};
+}
+
+// Moves boundary vertices along their normals until the surface of the mesh lies as much outside
+// the region as within it, where that leaves every tetrahedron as good as `least` or as it was.
+void BalanceVolume(const SurfaceRegion& region, const std::vector<VertexMotion>& motion,
+                   double edge_length, double least, TetrahedralMesh* mesh) {
+  const BoundarySurface boundary = ExtractBoundary(*mesh);
+  std::vector<Vector3d>& x = mesh->vertices;
+  std::vector<std::vector<int>> stars(x.size());
+  for (std::size_t t = 0; t < mesh->tetrahedra.size(); ++t)
+    for (const int v : mesh->tetrahedra[t]) stars[v].push_back(static_cast<int>(t));
+  const double reach = 0.5 * edge_length;
+  const int count = static_cast<int>(boundary.triangles.size());
+  for (int pass = 0; pass < kBalancingPasses; ++pass) {
+    // mean height of the region's boundary over each triangle: corners, middles of edges, centre
+    std::vector<double> heights(count);
+    std::vector<Vector3d> normals(count);
+    solvers::ParallelFor(count, 16, [&](int i) {
+      const auto& t = boundary.triangles[i];
+      normals[i] = (x[t[1]] - x[t[0]]).cross(x[t[2]] - x[t[0]]);
+      const Vector3d unit = normals[i].normalized();
+      const auto height = [&](const Vector3d& p) {
+        return std::clamp((region.Project(p, reach) - p).dot(unit), -reach, reach);
+      };
+      double sum = 9 * height((x[t[0]] + x[t[1]] + x[t[2]]) / 3);
+      for (int k = 0; k < 3; ++k)
+        sum += height(x[t[k]]) + 8.0 / 3 * height(0.5 * (x[t[k]] + x[t[(k + 1) % 3]]));
+      heights[i] = sum / 20;
+    });
+    std::vector<Vector3d> directions(x.size(), Vector3d::Zero());
+    std::vector<double> sums(x.size(), 0), areas(x.size(), 0);
+    for (int i = 0; i < count; ++i) {
+      const double area = normals[i].norm();
+      for (const int v : boundary.triangles[i]) {
+        directions[v] += normals[i];
+        sums[v] += area * heights[i];
+        areas[v] += area;
+      }
+    }
+    for (const int v : boundary.vertices) {
+      if (motion[v] != VertexMotion::kOnSurface || !(areas[v] > 0)) continue;
+      const auto worst = [&] {
+        double found = 1;
+        for (const int t : stars[v]) {
+          const auto& c = mesh->tetrahedra[t];
+          found = std::min(found, CalcMinDihedralSine(x[c[0]], x[c[1]], x[c[2]], x[c[3]]));
+        }
+        return found;
+      };
+      const Vector3d from = x[v];
+      const double before = worst();
+      x[v] += directions[v].normalized() * (sums[v] / areas[v]);
+      if (worst() < std::min(before, least)) x[v] = from;
+    }
+  }
+}
+
+void DropUnusedVertices(TetrahedralMesh* mesh) {
+  std::vector<int> number(mesh->vertices.size(), -1);
+  for (const auto& t : mesh->tetrahedra)
+    for (const int v : t) number[v] = 0;
+  int count = 0;
+  for (std::size_t v = 0; v < number.size(); ++v) {
+    if (number[v] < 0) continue;
+    mesh->vertices[count] = mesh->vertices[v];
+    number[v] = count++;
+  }
+  mesh->vertices.resize(count);
+  for (auto& t : mesh->tetrahedra)
+    for (int& v : t) v = number[v];
+}
+
+// Triangles of a mesh over the holes of its surface.
+std::vector<std::array<Vector3d, 3>> CollectPatches(const StuffedMesh& stuffed) {
+  std::vector<std::array<Vector3d, 3>> patches;
+  if (std::find(stuffed.in_hole.begin(), stuffed.in_hole.end(), 1) == stuffed.in_hole.end())
+    return patches;
+  const auto& x = stuffed.mesh.vertices;
+  for (const auto& t : ExtractBoundary(stuffed.mesh).triangles) {
+    if (stuffed.in_hole[t[0]] || stuffed.in_hole[t[1]] || stuffed.in_hole[t[2]])
+      patches.push_back({x[t[0]], x[t[1]], x[t[2]]});
+  }
+  return patches;
+}
+
+}  // namespace
+
+absl::StatusOr<MeshedSurface> MeshSurface(TriangleMesh surface, const SurfaceMeshing& options) {
+  const double edge = options.edge_length;
+  if (absl::Status status = CheckLengths({{"edge_length", edge}}); !status.ok()) return status;
+  const auto goes_on = [&](double share) {
+    return !options.progress || options.progress(std::min(share, 1.0));
+  };
+  const auto cancelled = [] { return absl::CancelledError("the meshing was cancelled"); };
+  const IsCancelled is_cancelled = [&] { return !goes_on(kAfterRegion); };
+  if (!goes_on(0)) return cancelled();
+
+  absl::StatusOr<SurfaceRegion> region = SurfaceRegion::Make(std::move(surface));
+  if (!region.ok()) return region.status();
+  MeshedSurface result;
+  result.warnings = region->mends();
+  if (!goes_on(kAfterRegion)) return cancelled();
+
+  const std::vector<ThicknessSample> thickness = SampleThickness(*region, edge, 2 * edge);
+  const auto [thinnest, thin_share] = SummarizeThickness(thickness, kResolvedThickness * edge);
+  const double resolved = RoundDown(thinnest / kResolvedThickness);
+  std::vector<SizeSample> sizes;
+  if (options.refine) sizes = ChooseSizes(thickness, edge);
+  const absl::StatusOr<BackgroundLattice> lattice =
+      MakeBackgroundLattice(*region, edge, sizes, options.max_tetrahedra, is_cancelled);
+  if (!lattice.ok()) {
+    if (absl::IsCancelled(lattice.status())) return lattice.status();
+    return absl::InvalidArgumentError(absl::StrCat(
+        "edge_length: ", edge, " m ", lattice.status().message(), ". Use a longer edge"));
+  }
+  if (!goes_on(kAfterLattice)) return cancelled();
+  StuffedMesh stuffed = StuffLattice(*region, *lattice);
+  if (stuffed.mesh.tetrahedra.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("edge_length: ", edge,
+                                                   " m is too long for a body ", thinnest,
+                                                   " m thin; expected at most ", resolved, " m"));
+  }
+  if (static_cast<double>(stuffed.mesh.tetrahedra.size()) > options.max_tetrahedra) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "edge_length: ", edge, " m would give ", stuffed.mesh.tetrahedra.size(),
+        " tetrahedra; expected at most ", options.max_tetrahedra, ". Use a longer edge"));
+  }
+  if (thin_share > kThinShare) {
+    const double least_edge = options.refine ? kMinRefinement * edge : edge;
+    if (resolved < least_edge) {
+      result.warnings.push_back(absl::StrCat(
+          "is thinner than its edge length of ", edge, " m: ", thinnest,
+          " m over a hundredth of its ", "surface. Use edge_length: ", resolved,
+          options.refine ? "" : ", or refine: true for shorter edges in thin parts only"));
+    }
+  }
+  if (stuffed.dropped_fragments > 0)
+    result.warnings.push_back(absl::StrCat("left out ", stuffed.dropped_fragments,
+                                           " parts of less than half a percent of its size"));
+  region->Patch(CollectPatches(stuffed));
+  if (!goes_on(kAfterStuffing)) return cancelled();
+
+  // where `refine` shortens edges, features are still fitted at the scale of the given one
+  TetrahedralMesh& mesh = stuffed.mesh;
+  const SharpFeatures features = FindSharpFeatures(*region, options.sharp_angle, edge);
+  const FeatureMap map = FitFeatures(features, edge, &mesh);
+  ImprovementInput input;
+  input.motion.assign(mesh.vertices.size(), VertexMotion::kFree);
+  for (std::size_t v = 0; v < mesh.vertices.size(); ++v) {
+    if (!stuffed.on_boundary[v]) continue;
+    input.motion[v] = map.curve[v] == FeatureMap::kFree     ? VertexMotion::kOnSurface
+                      : map.curve[v] == FeatureMap::kCorner ? VertexMotion::kFixed
+                                                            : VertexMotion::kOnCurve;
+  }
+  input.kept_edges = map.segments;
+  input.project = [&](int v, const Vector3d& p) -> Vector3d {
+    if (input.motion[v] == VertexMotion::kOnSurface) return region->Project(p, edge);
+    const SharpCurve& curve = features.curves[map.curve[v]];
+    const SharpCurve::Nearest nearest = curve.FindNearest(p);
+    return nearest.distance < edge ? curve.PointAt(nearest.arc) : mesh.vertices[v];
+  };
+  input.goes_on = [&](double share) {
+    return goes_on(kAfterStuffing + share * (kAfterImprovement - kAfterStuffing));
+  };
+  if (!ImproveMesh(input, kTargetSine, kPasses, &mesh)) return cancelled();
+  BalanceVolume(*region, input.motion, edge, CalcSinCos(1.3 * kWantedDihedral).sin, &mesh);
+  DropUnusedVertices(&mesh);
+
+  result.min_dihedral = kPi;
+  int poor = 0;
+  const auto& x = mesh.vertices;
+  for (const auto& t : mesh.tetrahedra) {
+    const double angle = CalcMinDihedral(x[t[0]], x[t[1]], x[t[2]], x[t[3]]);
+    poor += angle < kWantedDihedral;
+    result.min_dihedral = std::min(result.min_dihedral, angle);
+  }
+  if (poor > 0)
+    result.warnings.push_back(absl::StrCat(
+        "has ", poor, " tetrahedra with a dihedral angle below 10°, the least ",
+        std::round(1800 / kPi * result.min_dihedral) / 10, "°. Use a shorter edge_length"));
+  if (map.missed > 0)
+    result.warnings.push_back(
+        absl::StrCat(map.missed, " of ", features.curves.size(),
+                     " sharp edges are too close to others to be kept. Use a shorter edge_length"));
+  result.mesh = std::move(mesh);
+  if (!goes_on(1)) return cancelled();
+  return result;
+}
+
+}  // namespace pliant::physics

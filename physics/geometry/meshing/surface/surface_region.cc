@@ -1,0 +1,296 @@
+#include "physics/geometry/meshing/surface/surface_region.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include <Eigen/Geometry>
+
+#include "solvers/linalg/parallel.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Vector3d;
+
+// A point counts as beside a triangle at this share of the surface's size.
+constexpr double kBeside = 1e-6;
+// Triangles of a closed surface that are tested before it counts as free of inner sheets.
+constexpr int kMaxProbedTriangles = 4000;
+constexpr int kBisections = 16;
+
+struct DirectedEdge {
+  std::pair<int, int> ends;  // ascending
+  int triangle;
+  bool forward;
+};
+
+std::vector<DirectedEdge> SortDirectedEdges(const TriangleMesh& mesh) {
+  std::vector<DirectedEdge> edges;
+  edges.reserve(3 * mesh.triangles.size());
+  for (std::size_t i = 0; i < mesh.triangles.size(); ++i) {
+    for (int e = 0; e < 3; ++e) {
+      const int from = mesh.triangles[i][e], to = mesh.triangles[i][(e + 1) % 3];
+      edges.push_back({std::minmax(from, to), static_cast<int>(i), from < to});
+    }
+  }
+  std::sort(edges.begin(), edges.end(), [](const DirectedEdge& a, const DirectedEdge& b) {
+    return a.ends != b.ends ? a.ends < b.ends : a.triangle < b.triangle;
+  });
+  return edges;
+}
+
+Vector3d DoubleAreaNormal(const TriangleMesh& mesh, int i) {
+  const auto& t = mesh.triangles[i];
+  return (mesh.vertices[t[1]] - mesh.vertices[t[0]])
+      .cross(mesh.vertices[t[2]] - mesh.vertices[t[0]]);
+}
+
+Vector3d Centroid(const TriangleMesh& mesh, int i) {
+  const auto& t = mesh.triangles[i];
+  return (mesh.vertices[t[0]] + mesh.vertices[t[1]] + mesh.vertices[t[2]]) / 3;
+}
+
+// Parameters at which a segment meets triangles of a tree, ascending.
+std::vector<double> FindHits(const TriangleMesh& mesh, const TriangleBvh& bvh, const Vector3d& a,
+                             const Vector3d& b) {
+  std::vector<double> hits;
+  AxisAlignedBox box;
+  box.Include(a);
+  box.Include(b);
+  const Vector3d d = b - a;
+  bvh.VisitOverlaps(box, [&](int i) {
+    // Möller & Trumbore 1997, with a margin so that no segment slips between two triangles
+    const auto& t = mesh.triangles[i];
+    const Vector3d& o = mesh.vertices[t[0]];
+    const Vector3d e1 = mesh.vertices[t[1]] - o, e2 = mesh.vertices[t[2]] - o, q = d.cross(e2);
+    const double det = e1.dot(q);
+    if (det == 0) return;
+    const Vector3d s = a - o, r = s.cross(e1);
+    const double u = s.dot(q) / det, v = d.dot(r) / det, at = e2.dot(r) / det;
+    constexpr double kMargin = 1e-9;
+    if (u >= -kMargin && v >= -kMargin && u + v <= 1 + kMargin && at >= 0 && at <= 1)
+      hits.push_back(at);
+  });
+  std::sort(hits.begin(), hits.end());
+  return hits;
+}
+
+}  // namespace
+
+absl::StatusOr<SurfaceRegion> SurfaceRegion::Make(TriangleMesh mesh) {
+  for (std::size_t i = 0; i < mesh.vertices.size(); ++i) {
+    if (!mesh.vertices[i].allFinite())
+      return absl::InvalidArgumentError(absl::StrCat("vertex ", i, " is not finite"));
+  }
+  std::size_t kept = 0;
+  for (const auto& t : mesh.triangles) {
+    for (const int v : t) {
+      if (v < 0 || static_cast<std::size_t>(v) >= mesh.vertices.size())
+        return absl::InvalidArgumentError(
+            absl::StrCat("a triangle names vertex ", v, ", which does not exist"));
+    }
+    const Vector3d normal = (mesh.vertices[t[1]] - mesh.vertices[t[0]])
+                                .cross(mesh.vertices[t[2]] - mesh.vertices[t[0]]);
+    if (normal.squaredNorm() > 0 && normal.allFinite()) mesh.triangles[kept++] = t;
+  }
+  mesh.triangles.resize(kept);
+  if (kept == 0) return absl::InvalidArgumentError("the surface has no triangle with an area");
+
+  SurfaceRegion region;
+  region.mesh_ = std::move(mesh);
+  region.Orient();
+  if (absl::Status status = region.FindBoundary(); !status.ok()) return status;
+  return region;
+}
+
+void SurfaceRegion::Orient() {
+  const std::vector<DirectedEdge> edges = SortDirectedEdges(mesh_);
+  const int n = static_cast<int>(mesh_.triangles.size());
+  // neighbours over edges with exactly two triangles
+  std::vector<std::array<std::pair<int, bool>, 3>> neighbors(n);
+  std::vector<int> filled(n, 0);
+  int open = 0, crowded = 0;
+  for (std::size_t begin = 0, end; begin < edges.size(); begin = end) {
+    for (end = begin + 1; end < edges.size() && edges[end].ends == edges[begin].ends;) ++end;
+    if (end - begin == 1) ++open;
+    if (end - begin > 2) ++crowded;
+    if (end - begin != 2) continue;
+    const DirectedEdge &a = edges[begin], &b = edges[begin + 1];
+    neighbors[a.triangle][filled[a.triangle]++] = {b.triangle, a.forward != b.forward};
+    neighbors[b.triangle][filled[b.triangle]++] = {a.triangle, a.forward != b.forward};
+  }
+
+  // turn each shell to agree with itself, and to enclose a positive volume
+  std::vector<int> turn(n, -1), shell_of(n, -1), queue;
+  std::vector<std::vector<int>> shells;
+  std::vector<char> was_negative;
+  int turned = 0;
+  bool one_sided = false;
+  for (int seed = 0; seed < n; ++seed) {
+    if (turn[seed] >= 0) continue;
+    turn[seed] = 0;
+    queue.assign(1, seed);
+    int turned_here = 0;
+    for (std::size_t at = 0; at < queue.size(); ++at) {
+      const int i = queue[at];
+      shell_of[i] = static_cast<int>(shells.size());
+      if (turn[i] == 1) {
+        std::swap(mesh_.triangles[i][1], mesh_.triangles[i][2]);
+        ++turned_here;
+      }
+      for (int k = 0; k < filled[i]; ++k) {
+        const auto [neighbor, agrees] = neighbors[i][k];
+        const int expected = agrees ? turn[i] : 1 - turn[i];
+        if (turn[neighbor] < 0) {
+          turn[neighbor] = expected;
+          queue.push_back(neighbor);
+        } else if (turn[neighbor] != expected) {
+          one_sided = true;
+        }
+      }
+    }
+    Vector3d origin = Vector3d::Zero();
+    for (const int i : queue) origin += Centroid(mesh_, i);
+    origin /= static_cast<double>(queue.size());
+    double volume = 0;
+    for (const int i : queue)
+      volume += (Centroid(mesh_, i) - origin).dot(DoubleAreaNormal(mesh_, i));
+    const int count = static_cast<int>(queue.size());
+    if (volume < 0) {
+      for (const int i : queue) std::swap(mesh_.triangles[i][1], mesh_.triangles[i][2]);
+      turned_here = count - turned_here;
+    }
+    // most of its triangles decide how the shell faced
+    was_negative.push_back(2 * turned_here > count);
+    turned += std::min(turned_here, count - turned_here);
+    shells.push_back(queue);
+  }
+  winding_ = std::make_unique<WindingNumber>(mesh_);
+  all_bvh_ = std::make_shared<const TriangleBvh>(mesh_.triangles, PositionsOf(mesh_));
+
+  // a shell that faced inwards and lies in another one is the wall of a cavity
+  const double beside = kBeside * (all_bvh_->bounds().upper - all_bvh_->bounds().lower).norm();
+  int inverted = 0, cavities = 0;
+  std::vector<char> is_cavity(shells.size(), 0);
+  for (std::size_t s = 0; s < shells.size(); ++s) {
+    if (!was_negative[s]) continue;
+    int largest = shells[s][0];
+    for (const int i : shells[s]) {
+      if (DoubleAreaNormal(mesh_, i).squaredNorm() > DoubleAreaNormal(mesh_, largest).squaredNorm())
+        largest = i;
+    }
+    const Vector3d out =
+        Centroid(mesh_, largest) + beside * DoubleAreaNormal(mesh_, largest).normalized();
+    is_cavity[s] = winding_->Calc(out) > 0.5;
+    ++(is_cavity[s] ? cavities : inverted);
+  }
+  if (cavities > 0) {
+    for (std::size_t s = 0; s < shells.size(); ++s) {
+      if (!is_cavity[s]) continue;
+      for (const int i : shells[s]) std::swap(mesh_.triangles[i][1], mesh_.triangles[i][2]);
+    }
+    winding_ = std::make_unique<WindingNumber>(mesh_);
+  }
+  closed_ = open == 0 && crowded == 0 && !one_sided;
+  if (open > 0)
+    mends_.push_back(
+        absl::StrCat("has ", open, " edges with one triangle; closed by winding number"));
+  if (crowded > 0)
+    mends_.push_back(
+        absl::StrCat("has ", crowded,
+                     " edges with more than two triangles; inside is where the winding "
+                     "number is above a half"));
+  if (one_sided) mends_.push_back("is one-sided in part; closed by winding number");
+  if (turned > 0)
+    mends_.push_back(absl::StrCat("turned ", turned, " triangles to agree with their neighbours"));
+  if (inverted > 0)
+    mends_.push_back(inverted == 1 && shells.size() == 1
+                         ? "turned inside out, because its triangles faced inwards"
+                         : absl::StrCat("turned ", inverted, " of ", shells.size(),
+                                        " shells that faced inwards"));
+}
+
+absl::Status SurfaceRegion::FindBoundary() {
+  const int n = static_cast<int>(mesh_.triangles.size());
+  const double beside = kBeside * (bounds().upper - bounds().lower).norm();
+  std::vector<char> separates(n, 1);
+  const auto probe = [&](int i) {
+    const Vector3d center = Centroid(mesh_, i),
+                   step = beside * DoubleAreaNormal(mesh_, i).normalized();
+    separates[i] = IsInside(center - step) != IsInside(center + step);
+  };
+  // of a closed surface some triangles are enough, unless one lies within
+  const int stride = closed_ ? std::max(1, n / kMaxProbedTriangles) : 1;
+  solvers::ParallelFor(n / stride, 64, [&](int k) { probe(k * stride); });
+  if (stride > 1 && std::find(separates.begin(), separates.end(), 0) != separates.end())
+    solvers::ParallelFor(n, 64, probe);
+  const auto within = std::count(separates.begin(), separates.end(), 0);
+  if (within == n)
+    return absl::InvalidArgumentError("the surface encloses nothing; expected one with an inside");
+  // a few triangles of sound surfaces are thinner than the probe
+  if (within > n / 500)
+    mends_.push_back(
+        absl::StrCat("meets or holds itself: ", within, " triangles within the body are left out"));
+  boundary_ = mesh_;
+  bvh_ = all_bvh_;
+  if (within == 0) return absl::OkStatus();
+  boundary_.triangles.clear();
+  for (int i = 0; i < n; ++i)
+    if (separates[i]) boundary_.triangles.push_back(mesh_.triangles[i]);
+  bvh_ = std::make_shared<const TriangleBvh>(boundary_.triangles, PositionsOf(boundary_));
+  return absl::OkStatus();
+}
+
+SurfaceRegion::Exit SurfaceRegion::FindExit(const Vector3d& a, const Vector3d& b) const {
+  const std::vector<double> hits = FindHits(mesh_, *all_bvh_, a, b);
+  if (hits.size() == 1 && closed_) return {hits[0], false};
+  for (std::size_t i = 0; i < hits.size(); ++i) {
+    const double next = i + 1 < hits.size() ? hits[i + 1] : 1;
+    if (next - hits[i] < 1e-9 && i + 1 < hits.size()) continue;
+    if (!IsInside(a + 0.5 * (hits[i] + next) * (b - a))) {
+      // the state may also change in a hole before
+      const double last = i > 0 ? hits[i - 1] : 0;
+      if (closed_ || IsInside(a + (0.5 * last + 0.5 * hits[i]) * (b - a))) return {hits[i], false};
+      break;
+    }
+  }
+  double inside = 0, outside = 1;
+  for (int i = 0; i < kBisections; ++i) {
+    const double middle = 0.5 * (inside + outside);
+    (IsInside(a + middle * (b - a)) ? inside : outside) = middle;
+  }
+  const double t = 0.5 * (inside + outside);
+  const bool at_hit =
+      std::any_of(hits.begin(), hits.end(), [&](double hit) { return std::abs(hit - t) < 1e-3; });
+  return {t, !at_hit};
+}
+
+Vector3d SurfaceRegion::Project(const Vector3d& p, double max_distance) const {
+  const TriangleBvh::Nearest nearest = bvh_->FindNearest(PositionsOf(boundary_), p, max_distance);
+  return nearest.triangle < 0 ? p : nearest.at.point;
+}
+
+double SurfaceRegion::CalcThickness(const Vector3d& p, const Vector3d& outward_normal,
+                                    double max_distance) const {
+  const double least = 1e-4 * max_distance;
+  const Vector3d a = p - least * outward_normal, b = p - max_distance * outward_normal;
+  const std::vector<double> hits = FindHits(boundary_, *bvh_, a, b);
+  return hits.empty() ? max_distance : least + hits[0] * (max_distance - least);
+}
+
+void SurfaceRegion::Patch(const std::vector<std::array<Vector3d, 3>>& triangles) {
+  if (triangles.empty()) return;
+  for (const auto& corners : triangles) {
+    const int first = static_cast<int>(boundary_.vertices.size());
+    for (const Vector3d& corner : corners) boundary_.vertices.push_back(corner);
+    boundary_.triangles.push_back({first, first + 1, first + 2});
+  }
+  bvh_ = std::make_shared<const TriangleBvh>(boundary_.triangles, PositionsOf(boundary_));
+}
+
+}  // namespace pliant::physics

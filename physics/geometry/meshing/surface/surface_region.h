@@ -1,0 +1,68 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include <Eigen/Core>
+
+#include "physics/geometry/mesh.h"
+#include "physics/geometry/meshing/surface/winding_number.h"
+#include "physics/geometry/triangle_bvh.h"
+
+namespace pliant::physics {
+
+// The points that any surface encloses: those with a winding number above one half. Triangles are
+// first turned to agree with their neighbours and each shell to face outwards, unless it bounds a
+// cavity of another one.
+class SurfaceRegion {
+ public:
+  // errors  INVALID_ARGUMENT: a vertex is not finite, a corner is missing, there is no triangle
+  //         with an area, or the surface encloses nothing
+  static absl::StatusOr<SurfaceRegion> Make(TriangleMesh mesh);
+
+  // How the given surface was closed, one sentence each; empty for a sound one.
+  const std::vector<std::string>& mends() const { return mends_; }
+  // Whether every edge has as many triangles in one direction as in the other.
+  bool closed() const { return closed_; }
+  // All triangles, turned; those between inside and outside; and a tree over the latter.
+  const TriangleMesh& mesh() const { return mesh_; }
+  const TriangleMesh& boundary() const { return boundary_; }
+  const TriangleBvh& boundary_bvh() const { return *bvh_; }
+  const AxisAlignedBox& bounds() const { return all_bvh_->bounds(); }
+
+  bool IsInside(const Eigen::Vector3d& p) const { return winding_->Calc(p) > 0.5; }
+
+  // Where the segment from an inner point a to an outer point b leaves the region: a + t (b − a).
+  // `in_hole`: where no triangle is.
+  struct Exit {
+    double t;
+    bool in_hole;
+  };
+  Exit FindExit(const Eigen::Vector3d& a, const Eigen::Vector3d& b) const;
+
+  // Nearest point of the boundary, or p itself when it is farther than `max_distance`.
+  Eigen::Vector3d Project(const Eigen::Vector3d& p, double max_distance) const;
+
+  // Distance from a boundary point along the inward normal to where the region ends;
+  // `max_distance` if that is beyond.
+  double CalcThickness(const Eigen::Vector3d& p, const Eigen::Vector3d& outward_normal,
+                       double max_distance) const;
+
+  // Adds triangles that close holes, for Project.
+  void Patch(const std::vector<std::array<Eigen::Vector3d, 3>>& triangles);
+
+ private:
+  void Orient();
+  absl::Status FindBoundary();
+
+  TriangleMesh mesh_, boundary_;
+  bool closed_ = false;
+  std::vector<std::string> mends_;
+  std::unique_ptr<WindingNumber> winding_;
+  std::shared_ptr<const TriangleBvh> all_bvh_, bvh_;  // the same one where all triangles bound
+};
+
+}  // namespace pliant::physics

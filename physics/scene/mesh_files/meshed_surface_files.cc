@@ -1,0 +1,77 @@
+#include "physics/scene/mesh_files/meshed_surface_files.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+
+#include "physics/scene/mesh_files/surface_mesh_files.h"
+#include "physics/scene/mesh_files/volume_mesh_files.h"
+#include "xxhash.h"
+
+namespace pliant::physics {
+namespace {
+
+constexpr double kHugeSurface = 50;  // [m]
+
+std::string CalcKey(std::string_view bytes, const SurfaceFileMeshing& options) {
+  const XXH128_hash_t content = XXH3_128bits(bytes.data(), bytes.size());
+  std::string whole = absl::StrCat(kMesherVersion, ",", content.high64, ",", content.low64, ",",
+                                   options.meshing.refine, ",");
+  // numbers by their bits
+  for (const double number : {options.scale, options.meshing.edge_length,
+                              options.meshing.sharp_angle, options.meshing.max_tetrahedra})
+    whole.append(reinterpret_cast<const char*>(&number), sizeof(number));
+  const XXH128_hash_t hash = XXH3_128bits(whole.data(), whole.size());
+  return absl::StrCat(absl::Hex(hash.high64, absl::kZeroPad16),
+                      absl::Hex(hash.low64, absl::kZeroPad16));
+}
+
+}  // namespace
+
+bool IsSurfaceFile(std::string_view bytes, const std::string& name) {
+  const std::string kind = GuessFileKind(bytes);
+  if (!kind.empty()) return kind.ends_with("surface");
+  const std::string lower = absl::AsciiStrToLower(name);
+  const auto has = [&](const char* extension) { return lower.ends_with(extension); };
+  return has(".stl") || has(".obj") || has(".ply") || has(".gltf") || has(".glb") || has(".dae");
+}
+
+absl::StatusOr<MeshedSurfaceFile> MeshSurfaceFile(std::string_view bytes, const std::string& name,
+                                                  const SurfaceFileMeshing& options,
+                                                  const MeshCache& cache) {
+  const std::string key = CalcKey(bytes, options);
+  if (std::optional<MeshedSurface> kept = cache.Find(key))
+    return MeshedSurfaceFile{std::move(kept->mesh), std::move(kept->warnings)};
+
+  absl::StatusOr<SurfaceMeshFile> file = ReadOpenSurfaceMesh(bytes, name);
+  if (!file.ok()) return file.status();
+  Eigen::Vector3d lower = file->mesh.vertices[0] * options.scale, upper = lower;
+  for (Eigen::Vector3d& p : file->mesh.vertices) {
+    p *= options.scale;
+    lower = lower.cwiseMin(p);
+    upper = upper.cwiseMax(p);
+  }
+  if (!(std::max(upper.maxCoeff(), -lower.minCoeff()) <= options.max_length)) {
+    return absl::InvalidArgumentError(absl::StrCat("has a vertex beyond ", options.max_length,
+                                                   " metres; expected less. Is the scale right?"));
+  }
+  SurfaceMeshing meshing = options.meshing;
+  if (!(meshing.edge_length > 0)) meshing.edge_length = (upper - lower).maxCoeff() / kDefaultEdges;
+  absl::StatusOr<MeshedSurface> made = MeshSurface(std::move(file->mesh), meshing);
+  if (!made.ok()) {
+    const double size = (upper - lower).maxCoeff();
+    if (absl::IsCancelled(made.status()) || size <= kHugeSurface) return made.status();
+    return absl::InvalidArgumentError(absl::StrCat(
+        made.status().message(), ". It is ", size,
+        " m long: if its lengths are millimetres, give scale: ", 0.001 * options.scale));
+  }
+  made->warnings.insert(made->warnings.begin(), file->warnings.begin(), file->warnings.end());
+  cache.Keep(key, *made);
+  return MeshedSurfaceFile{std::move(made->mesh), std::move(made->warnings)};
+}
+
+}  // namespace pliant::physics

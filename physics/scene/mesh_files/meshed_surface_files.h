@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "physics/geometry/meshing/surface/surface_meshing.h"
+#include "physics/scene/mesh_files/mesh_cache.h"
+
+namespace pliant::physics {
+
+// Changed whenever the same surface gives another mesh: keeps old meshes in caches, and model
+// hashes, apart from new ones.
+inline constexpr char kMesherVersion[] = "mesher 1";
+
+// Whether the bytes begin as a surface does, or as nothing known in a file named like a surface.
+bool IsSurfaceFile(std::string_view bytes, const std::string& name);
+
+struct SurfaceFileMeshing {
+  double scale = 1;         // of the file's lengths
+  SurfaceMeshing meshing;   // edge_length 0: kDefaultEdges along the longest extent
+  double max_length = 1e6;  // vertices may not be farther from the origin [m]
+};
+inline constexpr double kDefaultEdges = 20;
+
+struct MeshedSurfaceFile {
+  TetrahedralMesh mesh;
+  std::vector<std::string> warnings;  // as MeshedSurface has them, or with the file's name
+};
+
+// Fills the surface of a file with tetrahedra, or takes the mesh from the cache. No other file is
+// opened.
+//
+// errors  INVALID_ARGUMENT, CANCELLED: as ReadOpenSurfaceMesh and MeshSurface
+absl::StatusOr<MeshedSurfaceFile> MeshSurfaceFile(std::string_view bytes, const std::string& name,
+                                                  const SurfaceFileMeshing& options,
+                                                  const MeshCache& cache);
+
+}  // namespace pliant::physics
