@@ -272,6 +272,8 @@ void FeedRobot(const std::string& text, Random* random, Count* count) {
   physics::RobotFileOptions options;
   options.allow_files = false;
   options.fixed_base = random->OneIn(2);
+  options.free_base = !options.fixed_base;
+  options.strict = random->OneIn(8);
   options.recompute_inertia = random->OneIn(2);
   const physics::RobotFileResult result = physics::ReadRobotText(text, "fuzz.xml", options);
   ++count->robots;

@@ -150,8 +150,14 @@ class GeomReader {
     }
     // ignore numbers beyond those that the type needs
     if (!ReadNumbers(given, needed, 3, &size, log_, Range::kNotNegative)) return false;
+    if (std::find(size.begin(), size.begin() + static_cast<std::ptrdiff_t>(needed), 0.0) !=
+        size.begin() + static_cast<std::ptrdiff_t>(needed)) {
+      log_->Mended(geom_.place,
+                   absl::StrCat(geom_.Label(), ": a geom with a size of 0 is left out"));
+      return false;
+    }
     for (std::size_t i = 0; i < needed; ++i) {
-      if (size[i] > 0 && size[i] <= 1e6) continue;
+      if (size[i] <= 1e6) continue;
       Refuse(absl::StrCat("size: \"", *given.text, "\" is not allowed; a ", type, " needs ", needed,
                           needed == 1 ? " number" : " numbers", " above 0 and at most 1e6 m"));
       return false;

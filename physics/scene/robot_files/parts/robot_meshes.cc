@@ -238,8 +238,8 @@ std::vector<RobotShape> RobotMeshes::Decompose(const SurfaceMesh& surface, doubl
 std::optional<RobotShape> RobotMeshes::MakeVisual(const MeshRequest& request,
                                                   const RobotShape& shape) {
   const auto leave_out = [&](absl::string_view why) {
-    log_->WarnOnce(request.place,
-                   absl::StrCat(request.what, ": ", std::string(why), ". It will not be shown"));
+    log_->Mended(request.place,
+                 absl::StrCat(request.what, ": ", std::string(why), ". It will not be shown"));
     return std::nullopt;
   };
   const absl::StatusOr<std::string> path = Find(request);
