@@ -14,7 +14,6 @@
 #include "physics/geometry/triangle_bvh.h"
 #include "physics/scene/mesh_files/surface_mesh_files.h"
 #include "physics/scene/mesh_files/volume_mesh_files.h"
-#include "physics/scene/mesh_files/volume_mesh_formats.h"
 
 namespace pliant::physics {
 namespace {
@@ -67,7 +66,7 @@ absl::StatusOr<std::shared_ptr<const TriangleMesh>> RobotMeshes::ReadSurface(
   const auto read = [&]() -> absl::StatusOr<std::shared_ptr<const TriangleMesh>> {
     const absl::StatusOr<std::string> bytes = files_->Read(path, kMaxMeshFileBytes);
     if (!bytes.ok()) return bytes.status();
-    if (IsLegacyVtk(*bytes) || IsGmsh(*bytes)) {
+    if (IsVolumeMesh(*bytes)) {
       const absl::StatusOr<VolumeMeshFile> file = ReadVolumeMesh(*bytes, path);
       if (!file.ok()) return file.status();
       const TetrahedralMesh mesh = RepairMesh(file->mesh).mesh;
