@@ -239,8 +239,8 @@ class UrdfReader {
       if (!ReadScale(*mesh, &request.scale)) return {};
       if (collision) {
         shapes = meshes_->MakeCollisions(request, shape, fixed_[number]);
-      } else if (auto visual = meshes_->MakeVisual(request, shape)) {
-        shapes.push_back(*std::move(visual));
+      } else {
+        shapes = meshes_->MakeVisuals(request, shape);
       }
     } else if (ReadPrimitive(*geometry, link, &shape) &&
                !LeaveOutWithoutVolume(shape.shape.geometry, geometry->place, link.Label(), log_)) {

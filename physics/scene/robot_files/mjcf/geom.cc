@@ -85,7 +85,8 @@ class GeomReader {
   // Visual shapes: the mesh itself, not its hull.
   std::vector<RobotShape> MakeVisuals(const std::vector<RobotShape>& shapes) {
     if (mesh_ != nullptr && !mesh_->inlined.has_value()) {
-      if (auto visual = model_->meshes->MakeVisual(mesh_->request, shape_)) return {*visual};
+      std::vector<RobotShape> visuals = model_->meshes->MakeVisuals(mesh_->request, shape_);
+      if (!visuals.empty()) return visuals;
     }
     return shapes;
   }

@@ -117,8 +117,7 @@ absl::StatusOr<std::string> ExpandXacro(const std::string& path, const RobotFile
   absl::StripTrailingAsciiWhitespace(&why);
   if (why.size() > kMaxComplaint) why.erase(0, why.size() - kMaxComplaint);
   if (why.empty()) why = "it says nothing";
-  return absl::InvalidArgumentError(
-      absl::StrCat("is a xacro file, and `xacro` failed: ", why));
+  return absl::InvalidArgumentError(absl::StrCat("is a xacro file, and `xacro` failed: ", why));
 }
 
 }  // namespace pliant::physics

@@ -102,8 +102,8 @@ class LinkReader {
       const MeshRequest request = ReadMesh(*mesh, element);
       if (collision) {
         shapes = meshes_->MakeCollisions(request, shape, fixed_);
-      } else if (auto visual = meshes_->MakeVisual(request, shape)) {
-        shapes.push_back(*std::move(visual));
+      } else {
+        shapes = meshes_->MakeVisuals(request, shape);
       }
     } else if (ReadPrimitive(*geometry, &shape.shape) &&
                !LeaveOutWithoutVolume(shape.shape.geometry, geometry->place,
