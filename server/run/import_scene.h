@@ -8,8 +8,8 @@ namespace pliant::server {
 
 // Options of `pliantd import`.
 struct ImportOptions {
-  std::vector<std::string> files;  // robots and meshes
-  std::string out;                 // scene file; empty or "-": `out` of the call
+  std::vector<std::string> files = {};  // robots and meshes
+  std::string out = "";                 // scene file; empty or "-": `out` of the call
 };
 
 // Writes a scene of robot and mesh files, as physics::WriteSceneOf. Returns an ExitStatus.
