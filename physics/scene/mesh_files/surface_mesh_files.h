@@ -16,8 +16,8 @@ struct SurfaceMeshFile {
   std::vector<std::string> warnings;  // changes to the mesh, each with the file's name
   // Colours of the file's materials: red, green, blue and alpha in 0 … 1. Which of them each
   // triangle has, −1: none. Both are empty when there are none.
-  std::vector<Eigen::Vector4d> colors;
-  std::vector<int> color_of;
+  std::vector<Eigen::Vector4d> colors = {};
+  std::vector<int> color_of = {};
 };
 
 // Returns the bytes of a file named in a mesh, such as a glTF buffer, or an error when it must not
