@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr char kPendulum[] = R"(<robot name="pendulum"><link name="base"/>
+constexpr char kHangingRod[] = R"(<robot name="pendulum"><link name="base"/>
 <link name="rod"><inertial><origin xyz="0 0 -0.5"/><mass value="1"/><inertia ixx="0.1" iyy="0.1"
 izz="0.01"/></inertial></link>
 <joint name="pin" type="continuous"><parent link="base"/><child link="rod"/><axis xyz="1 0 0"/>
@@ -22,7 +22,7 @@ izz="0.01"/></inertial></link>
 
 TEST(ImportScene, WhatItWritesIsAValidScene) {
   const TemporaryFolder folder;
-  const std::string robot = folder.Write("pendulum.urdf", kPendulum);
+  const std::string robot = folder.Write("pendulum.urdf", kHangingRod);
   const std::string scene = folder.Write("scene.yaml", "");
   std::ostringstream out, err;
   ASSERT_EQ(ImportScene({.files = {robot}, .out = scene}, out, err), kDone) << err.str();
@@ -38,7 +38,7 @@ TEST(ImportScene, WhatItWritesIsAValidScene) {
 TEST(ImportScene, WithoutAFileItWritesToTheOutput) {
   const TemporaryFolder folder;
   std::ostringstream out, err;
-  ASSERT_EQ(ImportScene({.files = {folder.Write("pendulum.urdf", kPendulum)}}, out, err), kDone);
+  ASSERT_EQ(ImportScene({.files = {folder.Write("pendulum.urdf", kHangingRod)}}, out, err), kDone);
   EXPECT_THAT(out.str(), HasSubstr("joint: \"pin\""));
 }
 
