@@ -73,7 +73,9 @@ void SceneCompiler::ReadRobot(const v1::Robot& given, const std::string& path, R
   RobotFileOptions options;
   options.jail = options_.jail;
   options.recompute_inertia = given.recompute_inertia();
-  options.fixed_base = given.base() != v1::Robot::BASE_FREE;
+  options.free_base = given.base() == v1::Robot::BASE_FREE;
+  options.fixed_base = !options.free_base;
+  options.strict = given.strict();
   RobotFileResult result = ReadRobotFile(*place, options);
   for (const RobotFileMessage& message : result.messages) {
     const std::string text = absl::StrCat(

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "physics/scene/compiler.h"
+#include "physics/scene/import/import_files.h"
 #include "physics/scene/text/overrides.h"
 #include "physics/scene/text/scalar_text.h"
 #include "physics/scene/text/scene_log.h"
@@ -102,8 +103,26 @@ SceneResult LoadText(std::string_view yaml, const std::string& name, const Scene
 
 }  // namespace
 
+SceneResult LoadSceneFiles(const std::vector<std::string>& paths, const SceneOptions& options) {
+  if (paths.size() == 1) return LoadSceneFile(paths[0], options);
+  const std::string folder = paths.empty() ? "" : fs::path(paths[0]).parent_path().string();
+  const absl::StatusOr<std::string> yaml = WriteSceneOf(paths, folder);
+  const std::string name = paths.empty() ? "scene" : absl::StrCat(paths[0], " and others");
+  if (yaml.ok()) return LoadText(*yaml, name, options, folder);
+  SceneLog log(name);
+  log.Error("", std::string(yaml.status().message()));
+  return Refuse(&log);
+}
+
 SceneResult LoadSceneFile(const std::string& path, const SceneOptions& options) {
   SceneLog log(path);
+  if (options.jail.empty() && options.allow_files && FindImportKind(path) != ImportKind::kNone) {
+    const std::string folder = fs::path(path).parent_path().string();
+    const absl::StatusOr<std::string> yaml = WriteSceneOf({path}, folder);
+    if (yaml.ok()) return LoadText(*yaml, path, options, folder);
+    log.Error("", std::string(yaml.status().message()));
+    return Refuse(&log);
+  }
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status)) {

@@ -71,7 +71,11 @@ struct ProbesResult {
 ProbesResult CompileProbes(const google::protobuf::RepeatedPtrField<v1::Probe>& given,
                            const std::string& name, const std::string& field, const Model& model);
 
+// A scene file; or a robot or mesh file, of which a scene is made (import/import_files.h) unless
+// files are limited to a folder.
 SceneResult LoadSceneFile(const std::string& path, const SceneOptions& options = {});
+// As above, or several robot and mesh files in one world.
+SceneResult LoadSceneFiles(const std::vector<std::string>& paths, const SceneOptions& options = {});
 // `name` is used as the file's name in messages.
 SceneResult LoadSceneYaml(std::string_view yaml, const std::string& name,
                           const SceneOptions& options = {});

@@ -24,6 +24,7 @@ std::unique_ptr<Command> MakeDynamicsCommand(CLI::App* pliantd);
 std::unique_ptr<Command> MakeServeCommand(CLI::App* pliantd,
                                           const std::vector<std::string>& arguments);
 std::unique_ptr<Command> MakeReplayCommand(CLI::App* pliantd);
+std::unique_ptr<Command> MakeImportCommand(CLI::App* pliantd);
 std::unique_ptr<Command> MakeExportCommand(CLI::App* pliantd);
 std::unique_ptr<Command> MakeTokenCommand(CLI::App* pliantd);
 

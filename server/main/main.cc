@@ -58,6 +58,7 @@ int Main(std::vector<std::string> arguments) {
   commands.push_back(MakeServeCommand(&pliantd, arguments));
   commands.push_back(MakeRunCommand(&pliantd));
   commands.push_back(MakeCheckCommand(&pliantd));
+  commands.push_back(MakeImportCommand(&pliantd));
   commands.push_back(MakeDynamicsCommand(&pliantd));
   commands.push_back(MakeReplayCommand(&pliantd));
   commands.push_back(MakeExportCommand(&pliantd));
@@ -69,15 +70,16 @@ int Main(std::vector<std::string> arguments) {
   CLI::App* version = pliantd.add_subcommand("version", "Print the version");
   CLI::App* help = pliantd.add_subcommand("help", "Explain a command");
   std::string topic;
-  help->add_option("command", topic, "serve, run, check, dynamics, replay, export or token");
+  help->add_option("command", topic,
+                   "serve, run, check, import, dynamics, replay, export or token");
   pliantd.require_subcommand(1);
 
   // the first word names the command
   const std::string& word = arguments.front();
   if (word.rfind("-", 0) != 0 && FindCommand(pliantd, word) == nullptr) {
     std::cerr << "pliantd: unknown command \"" << word
-              << "\"; expected one of serve, run, check, dynamics, replay, export, token, help, "
-                 "version\n"
+              << "\"; expected one of serve, run, check, import, dynamics, replay, export, token, "
+                 "help, version\n"
               << HintFor(pliantd) << '\n';
     return kWrongUsage;
   }

@@ -44,8 +44,10 @@ class ServeCommand final : public Command {
         ->check(CLI::Range(0, 65535));
     app_->add_option("--bind", options_.bind,
                      "Address to listen on (default 127.0.0.1); 0.0.0.0 for all networks");
-    app_->add_option("--scene", options_.scene_file,
-                     "Scene file of the world `default`, which runs in real time");
+    app_->add_option("--scene", options_.scene_files,
+                     "Scene file of the world `default`, which runs in real time; or robot and "
+                     "mesh files to make one of")
+        ->allow_extra_args(true);
     AddMethodOption(app_, &options_.method);
     app_->add_option("--threads", options_.threads,
                      "Number of threads for stepping (default: one per core)")
@@ -87,6 +89,7 @@ class ServeCommand final : public Command {
         "\n"
         "Examples:\n"
         "  pliantd --scene scenes/soft_ball.yaml\n"
+        "  pliantd --scene arm.urdf part.stl\n"
         "  pliantd serve --http-port 8080 --grpc-port 0\n"
         "  pliantd serve --bind 0.0.0.0 --tls-cert cert.pem --tls-key key.pem --tokens "
         "tokens.yaml\n"

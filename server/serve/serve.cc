@@ -71,10 +71,10 @@ int Serve(const ServeOptions& options) {
   }
 
   std::shared_ptr<const physics::Model> model;
-  if (!options.scene_file.empty()) {
+  if (!options.scene_files.empty()) {
     physics::SceneOptions scene_options;
     scene_options.method = options.method;
-    physics::SceneResult scene = physics::LoadSceneFile(options.scene_file, scene_options);
+    physics::SceneResult scene = physics::LoadSceneFiles(options.scene_files, scene_options);
     for (const physics::SceneMessage& message : scene.messages) {
       std::fprintf(stderr, "%s\n", physics::Format(message).c_str());
     }

@@ -18,8 +18,10 @@ struct ServeOptions {
   std::string data_dir;             // of durable worlds and recordings; empty: none are kept
   double checkpoint_interval = 60;  // of durable worlds [s]
   int keep_checkpoints = 2;         // the newest automatic ones of each durable world
-  std::string scenes_dir;    // of the scenes that it offers; empty: where it was built or installed
-  std::string scene_file;    // the world `default`, in real time; empty: no world at the start
+  std::string scenes_dir;  // of the scenes that it offers; empty: where it was built or installed
+  // Of the world `default`, in real time: a scene, or robots and meshes; empty: no world at the
+  // start.
+  std::vector<std::string> scene_files;
   std::string viewer_dir;    // empty: where this program was built or installed
   std::string method;        // overrides the scene's; empty: as it says
   int threads = 0;           // for the work inside steps; 0: one a core

@@ -85,7 +85,7 @@ LIBRARIES = {
     "CLI11": (r"CLI/", r"CLI11::", ["server/main", "clients"]),
     "nlohmann_json": (r"nlohmann/", r"nlohmann_json::", ["server", "clients"]),
     "the system": (r"[a-z_0-9]+$|\w+intrin\.h$|(sys|arpa|netinet|net|linux)/|"
-                   r"(unistd|signal|fcntl|poll|pthread|sched|errno|dirent|termios|netdb|dlfcn|ifaddrs|elf|link)\.h$",
+                   r"(unistd|signal|spawn|fcntl|poll|pthread|sched|errno|dirent|termios|netdb|dlfcn|ifaddrs|elf|link)\.h$",
                    r"Threads::", ["solvers", "physics", "server", "clients"]),
 }
 

@@ -142,10 +142,37 @@ const char kMjcf[] = R"(<mujoco model="m">
 </mujoco>
 )";
 
+// Robots with the defects that are mended.
+const char kDefectiveUrdf[] = R"(<robot name="odd" xmlns:xacro="x">
+  <link name="base" colour="red"><collision><geometry><plane normal="0 0 1"/></geometry></collision>
+    <visual><geometry><mesh filename="package://none/a.dae"/></geometry></visual></link>
+  <link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="0.1" izz="0.1" ixy="-0.3"/>
+      </inertial>
+    <collision><geometry><box size="0.1, 0.2, 0"/></geometry></collision>
+    <collision><geometry><sphere radius="0.1 0.2"/></geometry></collision>
+    <collision><geometry><blob/></geometry></collision></link>
+  <link name="b"><inertial><mass value="0"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>
+  <link name="c"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>
+  <joint name="j" type="spherical"><parent link="base"/><child link="a"/></joint>
+  <joint name="j" type="revolute"><parent link="a"/><child link="b"/>
+    <limit lower="2" upper="-2" effort="-1" velocity="-1"/></joint>
+  <joint name="k" type="prismatic"><parent link="b"/><child link="c"/>
+    <origin xyz="0 0 1 5"/></joint>
+</robot>
+)";
+
+const char kGlobalMjcf[] = R"(<mujoco><compiler coordinate="global" angle="degree"/><worldbody>
+  <body name="a" pos="0 0 1" euler="0 90 0"><joint name="j" pos="0 0 1" axis="0 1 0" range="9 -9"/>
+    <geom name="g" type="capsule" size="0.1" fromto="0 0 1 1 0 1"/><geom name="g" size="0"/>
+    <site name="s"/><site name="s"/>
+    <body name="b"><inertial pos="1 0 1" mass="1" diaginertia="1 1 3"/>
+      <joint type="ball" pos="1 0 1"/></body></body></worldbody></mujoco>
+)";
+
 }  // namespace
 
 std::vector<std::string> MakeRobots() {
-  return {kUrdf, kSdf, kMjcf};
+  return {kUrdf, kSdf, kMjcf, kDefectiveUrdf, kGlobalMjcf};
 }
 
 }  // namespace pliant::fuzz

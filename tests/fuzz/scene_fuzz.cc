@@ -201,7 +201,33 @@ std::vector<std::string> MakeMeshes() {
     for (const int corner : mesh.tetrahedra[i]) AppendNative(corner + 1, &gmsh2_binary);
   }
   gmsh2_binary += "\n$EndElements\n";
-  return {vtk.str(), binary, gmsh2.str(), gmsh4.str(), gmsh2_binary};
+
+  std::ostringstream medit, abaqus, solids;
+  medit << "MeshVersionFormatted 2\nDimension 3\nVertices\n" << points << '\n';
+  abaqus << "*HEADING\nbox\n*PART, NAME=BOX\n*NODE\n";
+  for (std::size_t i = 0; i < points; ++i) {
+    const auto& p = mesh.vertices[i];
+    medit << p.x() << ' ' << p.y() << ' ' << p.z() << " 0\n";
+    abaqus << i + 1 << ", " << p.x() << ", " << p.y() << ", " << p.z() << '\n';
+  }
+  medit << "Triangles\n1\n1 2 3 4\nTetrahedra\n" << cells << '\n';
+  abaqus << "*ELEMENT, TYPE=C3D4, ELSET=ALL\n";
+  for (std::size_t i = 0; i < cells; ++i) {
+    const auto& t = mesh.tetrahedra[i];
+    medit << t[0] + 1 << ' ' << t[1] + 1 << ' ' << t[2] + 1 << ' ' << t[3] + 1 << " 1\n";
+    abaqus << i + 1 << ", " << t[0] + 1 << ", " << t[1] + 1 << ", " << t[2] + 1 << ",\n"
+           << t[3] + 1 << '\n';
+  }
+  medit << "End\n";
+  abaqus << "*END PART\n";
+  // a hexahedron, a prism and a pyramid of second order
+  solids
+      << "# vtk DataFile Version 3.0\nsolids\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS 27 float\n";
+  for (int i = 0; i < 27; ++i) solids << i % 3 << ' ' << i / 3 % 3 << ' ' << i / 9 << '\n';
+  solids << "CELLS 3 30\n8 0 1 4 3 9 10 13 12\n6 0 1 3 9 10 12\n"
+            "13 0 2 8 6 13 1 5 7 3 10 11 12 14\nCELL_TYPES 3\n12 13 27\n";
+  return {vtk.str(),    binary,      gmsh2.str(),  gmsh4.str(),
+          gmsh2_binary, medit.str(), abaqus.str(), solids.str()};
 }
 
 struct Count {
@@ -272,6 +298,8 @@ void FeedRobot(const std::string& text, Random* random, Count* count) {
   physics::RobotFileOptions options;
   options.allow_files = false;
   options.fixed_base = random->OneIn(2);
+  options.free_base = !options.fixed_base;
+  options.strict = random->OneIn(8);
   options.recompute_inertia = random->OneIn(2);
   const physics::RobotFileResult result = physics::ReadRobotText(text, "fuzz.xml", options);
   ++count->robots;

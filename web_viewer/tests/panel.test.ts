@@ -3,6 +3,8 @@ import { expect, test } from 'vitest';
 import { FrameSchema } from '../src/gen/pliant/v1/stream_pb';
 import { BufferPool, LatestFrame } from '../src/link/decode';
 import { clampPriority, describeCompromises, idleHint, solverTrouble } from '../src/panel/panel';
+import { groupJoints } from '../src/panel/robots';
+import type { JointInfo } from '../src/link/messages';
 
 function report(converged: boolean, stalled: boolean, stepsNotConverged: bigint, reason = '', compromises: Record<string, bigint> = {}) {
   const latest = new LatestFrame();
@@ -50,4 +52,14 @@ test('the hint names what moves something in this world', () => {
   expect(idleHint({ ...nothing, sliders: true })).toBe('Move joints with their sliders.');
   expect(idleHint({ ...nothing, sliders: true, pull: true })).toMatch(/^Move joints .* Ctrl and drag a body to pull it\.$/);
   expect(idleHint(nothing)).toBe('Nothing here can be moved.');
+});
+
+test('pressures of soft bodies are no joints', () => {
+  const joint = (name: string, drive: JointInfo['drive'], index: number): JointInfo => ({
+    name, drive, index, slides: false, lower: null, upper: null, effortLimit: 1, child: 0,
+  } as unknown as JointInfo);
+  const robot = (joints: JointInfo[]) => ({ name: 'finger', joints, tools: [], grippers: [] }) as never;
+  const titles = (joints: JointInfo[]) => groupJoints(robot(joints)).map(({ title }) => title);
+  expect(titles([joint('inflate', 'activation', 0)])).toEqual(['Pressure']);
+  expect(titles([joint('a', 'position', 0), joint('inflate', 'activation', 1), joint('bend', 'activation', 2)])).toEqual(['Joints', 'Pressures']);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Measure } from '../src/link/messages';
 import { quantity } from '../src/panel/legend';
-import { jointEffort, jointPosition, jointRate, milliseconds, newtons, trimmed, withPrefix } from '../src/panel/units';
+import { forces, jointEffort, jointPosition, jointRate, milliseconds, newtons, trimmed, withPrefix } from '../src/panel/units';
 
 test('numbers carry a prefix and no tail of zeros', () => {
   expect(withPrefix(50000, 'Pa')).toBe('50 kPa');
@@ -17,6 +17,19 @@ test('times and forces keep a steady number of digits', () => {
   expect(milliseconds(NaN)).toBe('–');
   expect(newtons(5.136)).toBe('5.14 N');
   expect(newtons(51.36)).toBe('51.4 N');
+  expect(newtons(NaN)).toBe('–');
+});
+
+test('large forces and long ways carry a prefix', () => {
+  expect(newtons(513.6)).toBe('514 N');
+  expect(newtons(12652382)).toBe('12.7 MN');
+  expect(newtons(999.6)).toBe('1.00 kN');
+  expect(forces([12, -3400, 0])).toBe('0.01  -3.40  0.00 kN');
+  expect(forces([0.001, -0.001, 2])).toBe('0.00  0.00  2.00 N');
+  expect(jointEffort(-12652, true)).toBe('-12.7 kN');
+  expect(jointEffort(1265.2, false)).toBe('1.27 kN·m');
+  expect(jointPosition(12.5, true)).toBe('12.500 m');
+  expect(jointRate(-2, true)).toBe('-2.000 m/s');
 });
 
 test('each measure is shown in its unit', () => {

@@ -1,18 +1,21 @@
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <exception>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include <assimp/IOSystem.hpp>
 #include <assimp/Importer.hpp>
 #include <assimp/MemoryIOWrapper.h>
-#include <assimp/config.h>
+#include <assimp/material.h>
 #include <assimp/postprocess.h>
 #include <assimp/scene.h>
 
@@ -56,6 +59,22 @@ class GivenFiles final : public Assimp::IOSystem {
   mutable std::map<std::string, std::unique_ptr<std::string>> files_;
 };
 
+// The plain colour of a material; nothing for the one that the library makes up.
+std::optional<Eigen::Vector4d> ColorOf(const aiMaterial& material) {
+  aiString name;
+  aiColor4D color;
+  if (material.Get(AI_MATKEY_NAME, name) == aiReturn_SUCCESS &&
+      std::string_view(name.C_Str()) == AI_DEFAULT_MATERIAL_NAME) {
+    return std::nullopt;
+  }
+  if (material.Get(AI_MATKEY_COLOR_DIFFUSE, color) != aiReturn_SUCCESS) return std::nullopt;
+  Eigen::Vector4d rgba(color.r, color.g, color.b, color.a);
+  if (!rgba.allFinite()) return std::nullopt;
+  rgba = rgba.cwiseMax(0).cwiseMin(1);
+  if (rgba.w() == 0) rgba.w() = 1;  // writers disagree on what 0 means; invisible it is not
+  return rgba;
+}
+
 }  // namespace
 
 absl::StatusOr<SurfaceMeshFile> ReadWithAssimp(std::string_view bytes, const std::string& name,
@@ -69,8 +88,6 @@ absl::StatusOr<SurfaceMeshFile> ReadWithAssimp(std::string_view bytes, const std
   try {
     Assimp::Importer importer;
     importer.SetIOHandler(new GivenFiles(companions, &refusal));
-    // axes as the file has them
-    importer.SetPropertyBool(AI_CONFIG_IMPORT_COLLADA_IGNORE_UP_DIRECTION, true);
     const aiScene* scene = importer.ReadFileFromMemory(
         bytes.data(), bytes.size(), aiProcess_Triangulate | aiProcess_PreTransformVertices,
         extension.c_str());
@@ -81,8 +98,17 @@ absl::StatusOr<SurfaceMeshFile> ReadWithAssimp(std::string_view bytes, const std
       return refuse(why + (scattered ? ". Other files are not opened: save it as one (.glb)" : ""));
     }
     SurfaceMeshFile file;
+    std::vector<int> color_of_material(std::max(scene->mNumMaterials, 1u), -1);
+    for (unsigned m = 0; m < scene->mNumMaterials; ++m) {
+      const std::optional<Eigen::Vector4d> color = ColorOf(*scene->mMaterials[m]);
+      if (!color.has_value()) continue;
+      color_of_material[m] = static_cast<int>(file.colors.size());
+      file.colors.push_back(*color);
+    }
     for (unsigned m = 0; m < scene->mNumMeshes; ++m) {
       const aiMesh& part = *scene->mMeshes[m];
+      if (part.mMaterialIndex >= color_of_material.size())
+        return refuse("a mesh names a material that does not exist");
       const int first = static_cast<int>(file.mesh.vertices.size());
       for (unsigned i = 0; i < part.mNumVertices; ++i) {
         const aiVector3D& p = part.mVertices[i];
@@ -100,8 +126,10 @@ absl::StatusOr<SurfaceMeshFile> ReadWithAssimp(std::string_view bytes, const std
           triangle[j] = first + static_cast<int>(face.mIndices[j]);
         }
         file.mesh.triangles.push_back(triangle);
+        file.color_of.push_back(color_of_material[part.mMaterialIndex]);
       }
     }
+    if (file.colors.empty()) file.color_of.clear();
     return file;
   } catch (const std::exception& error) {
     return refuse(error.what());

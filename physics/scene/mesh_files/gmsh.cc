@@ -4,30 +4,54 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 
 #include "physics/scene/mesh_files/mesh_cursor.h"
+#include "physics/scene/mesh_files/volume_cells.h"
 #include "physics/scene/mesh_files/volume_mesh_formats.h"
 
 namespace pliant::physics {
 namespace {
 
-constexpr int kGmshTetrahedron = 4;
+// nodes of each element type of the MSH format, 0 for unused types
+constexpr int kNodes[] = {0, 2,  3,  4,  4, 8,  6,  5,  3,  6,  9, 10, 27, 18, 14, 1,
+                          8, 20, 15, 13, 9, 10, 12, 15, 15, 21, 4, 5,  6,  20, 35, 56};
 
-// corners of each element type of the MSH format, 0 for unused types
-constexpr int kCorners[] = {0, 2,  3,  4,  4, 8,  6,  5,  3,  6,  9, 10, 27, 18, 14, 1,
-                            8, 20, 15, 13, 9, 10, 12, 15, 15, 21, 4, 5,  6,  20, 35, 56};
-
-int CountCorners(std::int64_t type) {
+int CountNodes(std::int64_t type) {
   if (type == 92) return 64;
   if (type == 93) return 125;
-  return type >= 0 && type < static_cast<std::int64_t>(std::size(kCorners)) ? kCorners[type] : 0;
+  return type >= 0 && type < static_cast<std::int64_t>(std::size(kNodes)) ? kNodes[type] : 0;
+}
+
+CellShape ShapeOf(std::int64_t type) {
+  switch (type) {
+    case 4:
+    case 11:
+    case 29:
+    case 30:
+    case 31:
+      return CellShape::kTetrahedron;
+    case 5:
+    case 12:
+    case 17:
+    case 92:
+    case 93:
+      return CellShape::kHexahedron;
+    case 6:
+    case 13:
+    case 18:
+      return CellShape::kPrism;
+    case 7:
+    case 14:
+    case 19:
+      return CellShape::kPyramid;
+    default:
+      return CellShape::kOther;
+  }
 }
 
 class GmshReader {
@@ -46,8 +70,10 @@ class GmshReader {
     std::int64_t tag;
     int number;
   };
-  struct Tetrahedron {
-    std::array<std::int64_t, 4> tags;
+  struct Element {
+    CellShape shape;
+    std::array<std::int64_t, 8> tags;
+    bool straight;
     std::int64_t label;
     std::size_t place;
   };
@@ -144,13 +170,13 @@ class GmshReader {
     for (std::int64_t i = 0; i < count && cursor_.ok(); ++i) {
       cursor_.TextInteger("an element number");
       const std::int64_t type = cursor_.TextInteger("an element type");
-      const int corners = CheckType(type);
+      const int nodes = CheckType(type);
       std::int64_t label = 0;
       if (version_ == 1) {
         label = ReadLabel(2);
         const std::int64_t given = cursor_.TextInteger("the number of nodes");
-        if (cursor_.ok() && given != corners) {
-          cursor_.Fail(absl::StrCat("expected ", corners, " nodes of an element of type ", type,
+        if (cursor_.ok() && given != nodes) {
+          cursor_.Fail(absl::StrCat("expected ", nodes, " nodes of an element of type ", type,
                                     ", found ", given));
         }
       } else {
@@ -159,7 +185,7 @@ class GmshReader {
           cursor_.Fail(absl::StrCat("expected a number of tags, found ", tags));
         label = ReadLabel(tags);
       }
-      AddElement(4, type, corners, label);
+      AddElement(4, type, nodes, label);
     }
   }
 
@@ -172,7 +198,7 @@ class GmshReader {
       const std::int64_t type = cursor_.Integer(4, "an element type");
       const std::int64_t block = cursor_.Integer(4, "the number of elements of a block");
       const std::int64_t tags = cursor_.Integer(4, "the number of tags");
-      const int corners = CheckType(type);
+      const int nodes = CheckType(type);
       if (cursor_.ok() && (block < 1 || block > count - read || tags < 0 || tags > 1024)) {
         cursor_.Fail(absl::StrCat("expected a block of 1 to ", count - read,
                                   " elements with few tags, found ", block, " elements with ", tags,
@@ -180,7 +206,7 @@ class GmshReader {
       }
       for (std::int64_t i = 0; i < block && cursor_.ok(); ++i) {
         cursor_.Integer(4, "an element number");
-        AddElement(4, type, corners, ReadLabel(tags));
+        AddElement(4, type, nodes, ReadLabel(tags));
       }
       read += block;
     }
@@ -199,27 +225,28 @@ class GmshReader {
   }
 
   int CheckType(std::int64_t type) {
-    const int corners = CountCorners(type);
-    if (cursor_.ok() && corners == 0)
+    const int nodes = CountNodes(type);
+    if (cursor_.ok() && nodes == 0)
       cursor_.Fail(absl::StrCat("expected an element type, found ", type));
-    return corners;
+    return nodes;
   }
 
-  // Reads the corners of an element, integers of `size` bytes.
-  void AddElement(int size, std::int64_t type, int corners, std::int64_t label) {
-    Tetrahedron tetrahedron{{}, label, 0};
-    for (int i = 0; i < corners && cursor_.ok(); ++i) {
+  // Reads the nodes of an element, integers of `size` bytes; the corners come first.
+  void AddElement(int size, std::int64_t type, int nodes, std::int64_t label) {
+    const CellShape shape = ShapeOf(type);
+    const int corners = CountCorners(shape);
+    Element element{shape, {}, nodes == corners, label, 0};
+    for (int i = 0; i < nodes && cursor_.ok(); ++i) {
       const std::int64_t tag = cursor_.Integer(size, "a node of an element");
-      if (type == kGmshTetrahedron) tetrahedron.tags[i] = tag;
+      if (i < corners) element.tags[i] = tag;
     }
     if (!cursor_.ok()) return;
-    if (type == kGmshTetrahedron) {
-      tetrahedron.place = cursor_.last_position();
-      tetrahedra_.push_back(tetrahedron);
-    } else {
-      other_types_.insert(type);
-      ++others_;
+    if (shape == CellShape::kOther) {
+      cells_.AddOther(absl::StrCat(type));
+      return;
     }
+    element.place = cursor_.last_position();
+    elements_.push_back(element);
   }
 
   // Version 4: nodes by entity, first their tags, then their coordinates.
@@ -271,7 +298,7 @@ class GmshReader {
       const std::int64_t entity = cursor_.Integer(4, "the tag of an entity");
       const std::int64_t type = cursor_.Integer(4, "an element type");
       const std::int64_t size = cursor_.Integer(8, "the number of elements of a block");
-      const int corners = CheckType(type);
+      const int nodes = CheckType(type);
       if (cursor_.ok() && (size < 0 || size > count - read)) {
         cursor_.Fail(
             absl::StrCat("expected a block of at most ", count - read, " elements, found ", size));
@@ -280,7 +307,7 @@ class GmshReader {
       const bool named = dimension == 3 && physical != physical_of_volume_.end();
       for (std::int64_t i = 0; i < size && cursor_.ok(); ++i) {
         cursor_.Integer(8, "an element tag");
-        AddElement(8, type, corners, named ? physical->second : entity);
+        AddElement(8, type, nodes, named ? physical->second : entity);
       }
       read += size;
     }
@@ -313,12 +340,11 @@ class GmshReader {
   }
 
   void Assemble() {
-    const std::string types = absl::StrJoin(other_types_, ", ");
-    if (tetrahedra_.empty()) {
-      return cursor_.Fail(
-          absl::StrCat("expected tetrahedra (element type 4), found ", others_, " other elements",
-                       types.empty() ? "" : absl::StrCat(" (type ", types, ")"),
-                       others_ > 0 ? ". Mesh the volume, not its surface alone (`gmsh -3`)" : ""));
+    if (elements_.empty()) {
+      const std::string others = cells_.DescribeOthers();
+      return cursor_.Fail(absl::StrCat(
+          "expected tetrahedra (element type 4) or other solid elements, found ", others,
+          others == "none" ? "" : ". Mesh the volume, not its surface alone (`gmsh -3`)"));
     }
     std::stable_sort(nodes_.begin(), nodes_.end(),
                      [](const Node& a, const Node& b) { return a.tag < b.tag; });
@@ -326,31 +352,24 @@ class GmshReader {
       if (nodes_[i].tag == nodes_[i - 1].tag)
         return cursor_.Fail(absl::StrCat("node ", nodes_[i].tag, " is given twice"));
     }
-    bool labelled = false;
-    for (const Tetrahedron& tetrahedron : tetrahedra_) {
-      std::array<int, 4> t;
-      for (int i = 0; i < 4; ++i) {
-        const std::int64_t tag = tetrahedron.tags[i];
+    for (const Element& element : elements_) {
+      std::array<int, 8> corners{};
+      for (int i = 0; i < CountCorners(element.shape); ++i) {
+        const std::int64_t tag = element.tags[i];
         const auto node = std::lower_bound(nodes_.begin(), nodes_.end(), tag,
                                            [](const Node& a, std::int64_t b) { return a.tag < b; });
         if (node == nodes_.end() || node->tag != tag) {
-          return cursor_.FailAt(
-              tetrahedron.place,
-              absl::StrCat("expected the number of a node, found ", tag, ", which no node has"));
+          return cursor_.FailAt(element.place, absl::StrCat("expected the number of a node, found ",
+                                                            tag, ", which no node has"));
         }
-        t[i] = node->number;
+        corners[i] = node->number;
       }
-      const bool fits = tetrahedron.label >= std::numeric_limits<int>::min() &&
-                        tetrahedron.label <= std::numeric_limits<int>::max();
-      file_.mesh.tetrahedra.push_back(t);
-      file_.mesh.labels.push_back(fits ? static_cast<int>(tetrahedron.label) : 0);
-      labelled = labelled || file_.mesh.labels.back() != 0;
+      const bool fits = element.label >= std::numeric_limits<int>::min() &&
+                        element.label <= std::numeric_limits<int>::max();
+      cells_.Add(element.shape, corners, fits ? static_cast<int>(element.label) : 0,
+                 element.straight);
     }
-    if (!labelled) file_.mesh.labels.clear();
-    if (others_ > 0) {
-      file_.warnings.push_back(absl::StrCat(
-          name_, ": ignored ", others_, " elements that are not tetrahedra (type ", types, ")"));
-    }
+    cells_.Assemble(name_, &file_);
   }
 
   MeshCursor cursor_;
@@ -358,10 +377,9 @@ class GmshReader {
   VolumeMeshFile file_;
   int version_ = 0;  // 0 until the format is known
   std::vector<Node> nodes_;
-  std::vector<Tetrahedron> tetrahedra_;
+  std::vector<Element> elements_;
   std::map<std::int64_t, std::int64_t> physical_of_volume_;
-  std::set<std::int64_t> other_types_;
-  std::int64_t others_ = 0;
+  VolumeCells cells_;
 };
 
 }  // namespace

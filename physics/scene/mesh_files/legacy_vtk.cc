@@ -5,22 +5,44 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 
 #include "physics/scene/mesh_files/mesh_cursor.h"
+#include "physics/scene/mesh_files/volume_cells.h"
 #include "physics/scene/mesh_files/volume_mesh_formats.h"
 
 namespace pliant::physics {
 namespace {
 
 constexpr std::string_view kMagic = "# vtk DataFile Version";
-constexpr int kVtkTetrahedron = 10;
+constexpr int kVoxel = 11;
+
+// Shape of a type of cell, and its number of points; 0: any, of Lagrange and Bézier cells.
+struct VtkCell {
+  CellShape shape = CellShape::kOther;
+  int points = 0;
+};
+
+VtkCell FindVtkCell(std::int64_t type) {
+  static const auto& cells = *new std::map<std::int64_t, VtkCell>{
+      {10, {CellShape::kTetrahedron, 4}}, {kVoxel, {CellShape::kHexahedron, 8}},
+      {12, {CellShape::kHexahedron, 8}},  {13, {CellShape::kPrism, 6}},
+      {14, {CellShape::kPyramid, 5}},     {24, {CellShape::kTetrahedron, 10}},
+      {25, {CellShape::kHexahedron, 20}}, {26, {CellShape::kPrism, 15}},
+      {27, {CellShape::kPyramid, 13}},    {29, {CellShape::kHexahedron, 27}},
+      {31, {CellShape::kPrism, 12}},      {32, {CellShape::kPrism, 18}},
+      {33, {CellShape::kHexahedron, 24}}, {37, {CellShape::kPyramid, 19}},
+      {71, {CellShape::kTetrahedron, 0}}, {72, {CellShape::kHexahedron, 0}},
+      {73, {CellShape::kPrism, 0}},       {74, {CellShape::kPyramid, 0}},
+      {78, {CellShape::kTetrahedron, 0}}, {79, {CellShape::kHexahedron, 0}},
+      {80, {CellShape::kPrism, 0}},       {81, {CellShape::kPyramid, 0}}};
+  const auto found = cells.find(type);
+  return found == cells.end() ? VtkCell{} : found->second;
+}
 
 std::string Lower(std::string_view text) {
   std::string lower(text);
@@ -302,23 +324,24 @@ class LegacyVtkReader {
           absl::StrCat("expected ", cells, " cell types, one per cell, found ", types_.size()));
     }
     const bool labelled = labels_.size() == cells && FitLabels();
-    std::set<std::int64_t> other_types;
-    std::size_t others = 0;
+    VolumeCells volumes;
     for (std::size_t cell = 0; cell < cells; ++cell) {
-      if (types_[cell] != kVtkTetrahedron) {
-        other_types.insert(types_[cell]);
-        ++others;
+      const VtkCell kind = FindVtkCell(types_[cell]);
+      if (kind.shape == CellShape::kOther) {
+        volumes.AddOther(absl::StrCat(types_[cell]));
         continue;
       }
       const std::int64_t start = starts_[cell];
-      if (starts_[cell + 1] - start != 4 ||
-          start + 4 > static_cast<std::int64_t>(corners_.size())) {
-        return cursor_.Fail(absl::StrCat("cell ", cell,
-                                         ": expected 4 corners of a tetrahedron, found ",
-                                         starts_[cell + 1] - start));
+      const std::int64_t points = starts_[cell + 1] - start;
+      const int count = CountCorners(kind.shape);
+      if (points < count || (kind.points > 0 && points != kind.points) ||
+          start + points > static_cast<std::int64_t>(corners_.size())) {
+        return cursor_.Fail(absl::StrCat(
+            "cell ", cell, ": expected ", std::max(kind.points, count), " corners of a ",
+            types_[cell] == 10 ? "tetrahedron" : "cell of its type", ", found ", points));
       }
-      std::array<int, 4> t;
-      for (int i = 0; i < 4; ++i) {
+      std::array<int, 8> t{};
+      for (int i = 0; i < count; ++i) {
         const std::int64_t corner = corners_[start + i];
         if (corner < 0 || corner >= static_cast<std::int64_t>(vertices().size())) {
           return cursor_.FailAt(
@@ -328,17 +351,22 @@ class LegacyVtkReader {
         }
         t[i] = static_cast<int>(corner);
       }
-      file_.mesh.tetrahedra.push_back(t);
-      if (labelled) file_.mesh.labels.push_back(static_cast<int>(labels_[cell]));
+      if (types_[cell] == kVoxel) {
+        std::swap(t[2], t[3]);
+        std::swap(t[6], t[7]);
+      }
+      volumes.Add(kind.shape, t, labelled ? static_cast<int>(labels_[cell]) : 0, points == count);
     }
-    const std::string types = absl::StrJoin(other_types, ", ");
-    if (file_.mesh.tetrahedra.empty()) {
-      return cursor_.Fail(absl::StrCat("expected tetrahedra (cell type 10), found ", others,
-                                       " other cells",
-                                       types.empty() ? "" : absl::StrCat(" (type ", types, ")")));
+    if (volumes.empty()) {
+      return cursor_.Fail(
+          absl::StrCat("expected tetrahedra (cell type 10) or other solid cells, "
+                       "found ",
+                       volumes.DescribeOthers()));
     }
-    if (others > 0)
-      Warn(absl::StrCat("ignored ", others, " cells that are not tetrahedra (type ", types, ")"));
+    volumes.Assemble(name_, &file_);
+    // a labelled mesh keeps its labels even when all are 0
+    if (labelled && file_.mesh.labels.empty())
+      file_.mesh.labels.assign(file_.mesh.tetrahedra.size(), 0);
   }
 
   bool FitLabels() {

@@ -14,6 +14,10 @@ namespace pliant::physics {
 struct SurfaceMeshFile {
   TriangleMesh mesh;
   std::vector<std::string> warnings;  // changes to the mesh, each with the file's name
+  // Colours of the file's materials: red, green, blue and alpha in 0 … 1. Which of them each
+  // triangle has, −1: none. Both are empty when there are none.
+  std::vector<Eigen::Vector4d> colors = {};
+  std::vector<int> color_of = {};
 };
 
 // Returns the bytes of a file named in a mesh, such as a glTF buffer, or an error when it must not
@@ -24,7 +28,7 @@ using CompanionFiles = std::function<absl::StatusOr<std::string>(const std::stri
 // binary), OBJ, PLY, glTF or COLLADA. The content decides the format. Equal vertices are joined,
 // polygons cut into triangles, degenerate and repeated triangles dropped; triangles are turned to
 // agree with each other and, as a whole, to enclose a positive volume. Axes and lengths are the
-// file's own; those of COLLADA become metres.
+// file's own; COLLADA, which names its axes and its unit, is converted to z up and metres.
 //
 // name        stands for the file in messages
 // companions  files that it names; none are opened without

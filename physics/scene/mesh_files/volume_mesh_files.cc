@@ -54,11 +54,11 @@ std::string GuessFileKind(std::string_view bytes) {
   }
   if (Contains(start, "<COLLADA")) return "a COLLADA surface";
   if (Contains(start, "<VTKFile")) return "a VTK XML file";
+  if (Contains(start, "<COLLADA")) return "a COLLADA surface";
   if (Contains(start, "<robot")) return "a URDF robot";
   if (Contains(start, "<sdf")) return "an SDF model";
   if (Contains(start, "<mujoco")) return "an MJCF model";
   if (word.starts_with("<")) return "an XML file";
-  if (word.starts_with("MeshVersionFormatted")) return "a Medit mesh";
   if (start.starts_with("\x89HDF")) return "an HDF5 file";
   if (start.starts_with("\x89PNG") || start.starts_with("\xff\xd8\xff")) return "an image";
   if (start.starts_with("\x1f\x8b") || start.starts_with("PK\x03\x04") ||
@@ -74,11 +74,13 @@ absl::StatusOr<VolumeMeshFile> ReadVolumeMesh(std::string_view bytes, const std:
         absl::StrCat(name, ": the file is empty; expected a tetrahedral mesh"));
   if (IsLegacyVtk(bytes)) return ReadLegacyVtk(bytes, name);
   if (IsGmsh(bytes)) return ReadGmsh(bytes, name);
+  if (IsMedit(bytes)) return ReadMedit(bytes, name);
+  if (IsAbaqus(bytes)) return ReadAbaqus(bytes, name);
   const std::string kind = GuessFileKind(bytes);
   const std::string found = kind.empty()
                                 ? absl::StrCat("the file begins with ", Quote(bytes.substr(0, 16)))
                                 : absl::StrCat("this is ", kind);
-  std::string mend = "Save it as legacy VTK or Gmsh 2.2 or 4.1";
+  std::string mend = "Save it as legacy VTK, Gmsh 2.2 or 4.1, Medit or Abaqus";
   if (kind.ends_with("surface")) {
     mend =
         "Fill it with tetrahedra, for example with Gmsh or fTetWild, and save that as legacy VTK "
@@ -86,6 +88,10 @@ absl::StatusOr<VolumeMeshFile> ReadVolumeMesh(std::string_view bytes, const std:
   }
   return absl::InvalidArgumentError(
       absl::StrCat(name, ": ", found, "; a deformable body needs a tetrahedral mesh. ", mend));
+}
+
+bool IsVolumeMesh(std::string_view bytes) {
+  return IsLegacyVtk(bytes) || IsGmsh(bytes) || IsMedit(bytes) || IsAbaqus(bytes);
 }
 
 bool IsInsideFolder(const std::filesystem::path& path, const std::filesystem::path& folder) {

@@ -20,16 +20,23 @@ struct VolumeMeshFile {
 };
 
 // Reads a mesh from the bytes of a file; the content decides the format:
-//   legacy VTK 1 to 5.1, ASCII or binary, UNSTRUCTURED_GRID: cells of type 10; the first integer
-//     cell scalars are the labels
-//   Gmsh 1, 2 and 4.1, ASCII or binary (1: ASCII only): elements of type 4; a label is the physical
-//     tag, or else the elementary one
-// Other cells are left out with a warning.
+//   legacy VTK 1 to 5.1, ASCII or binary, UNSTRUCTURED_GRID; the first integer cell scalars are the
+//     labels
+//   Gmsh 1, 2 and 4.1, ASCII or binary (1: ASCII only); a label is the physical tag, or else the
+//     elementary one
+//   Abaqus and CalculiX (.inp): C3D4, 5, 6, 8, 10, 15, 20 and their variants; labels number the
+//     element sets and parts in the order of the file
+//   Medit (.mesh), ASCII; labels are the references
+// Cells of higher order are read by their corners; hexahedra, prisms and pyramids are divided. Both
+// give a warning, as do other cells, which are left out.
 //
 // name     stands for the file in messages
 // errors   INVALID_ARGUMENT with file, line (text) or byte (binary), what was found and what was
 //          expected; a file that is something else is named
 absl::StatusOr<VolumeMeshFile> ReadVolumeMesh(std::string_view bytes, const std::string& name);
+
+// Whether the bytes begin as one of these formats.
+bool IsVolumeMesh(std::string_view bytes);
 
 inline constexpr std::int64_t kMaxMeshFileBytes = std::int64_t{512} << 20;
 

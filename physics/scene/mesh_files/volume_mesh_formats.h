@@ -16,4 +16,10 @@ absl::StatusOr<VolumeMeshFile> ReadLegacyVtk(std::string_view bytes, const std::
 bool IsGmsh(std::string_view bytes);
 absl::StatusOr<VolumeMeshFile> ReadGmsh(std::string_view bytes, const std::string& name);
 
+bool IsMedit(std::string_view bytes);
+absl::StatusOr<VolumeMeshFile> ReadMedit(std::string_view bytes, const std::string& name);
+
+bool IsAbaqus(std::string_view bytes);
+absl::StatusOr<VolumeMeshFile> ReadAbaqus(std::string_view bytes, const std::string& name);
+
 }  // namespace pliant::physics

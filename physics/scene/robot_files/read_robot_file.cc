@@ -12,6 +12,7 @@
 #include "physics/scene/robot_files/parts/robot_files.h"
 #include "physics/scene/robot_files/parts/robot_log.h"
 #include "physics/scene/robot_files/parts/robot_meshes.h"
+#include "physics/scene/robot_files/parts/xacro.h"
 #include "physics/scene/robot_files/parts/xml_tree.h"
 #include "physics/scene/robot_files/robot_description.h"
 #include "physics/scene/robot_files/sdf/sdf.h"
@@ -46,7 +47,7 @@ void NameTheNameless(RobotDescription* robot) {
 RobotFileResult ReadRobotText(std::string_view text, const std::string& path,
                               const RobotFileOptions& options) {
   RobotFileResult result;
-  RobotLog log;
+  RobotLog log(options.strict);
   RobotFiles files(options, path);
   const auto file = std::make_shared<const std::string>(path);
   const auto finish = [&] {
@@ -62,6 +63,20 @@ RobotFileResult ReadRobotText(std::string_view text, const std::string& path,
   const std::optional<XmlElement> root = ReadXml(text, file, &log);
   if (!root.has_value()) return finish();
 
+  if (HasXacro(*root)) {
+    if (options.expanded_by_xacro) {
+      log.Error({file, 0}, "still contains xacro elements after `xacro`. Correct the macros");
+      return finish();
+    }
+    const absl::StatusOr<std::string> expanded = ExpandXacro(path, options);
+    if (!expanded.ok()) {
+      log.Error({file, 0}, std::string(expanded.status().message()));
+      return finish();
+    }
+    RobotFileOptions again = options;
+    again.expanded_by_xacro = true;
+    return ReadRobotText(*expanded, path, again);
+  }
   RobotDraft draft;
   RobotMeshes meshes(&files, &log);
   if (root->name == "robot") {
@@ -74,7 +89,8 @@ RobotFileResult ReadRobotText(std::string_view text, const std::string& path,
     log.Error(root->place, absl::StrCat("its first element is <", root->name,
                                         ">; expected <robot> (URDF), <sdf> or <mujoco>"));
   }
-  if (!log.ok()) return finish();
+  // after other errors, those of the links still help
+  if (!draft.sorted) return finish();
   if (draft.robot.name.empty()) draft.robot.name = std::filesystem::path(path).stem().string();
   CheckLinks(options, &draft, &log);
   NameTheNameless(&draft.robot);

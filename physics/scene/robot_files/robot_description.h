@@ -161,6 +161,12 @@ struct RobotFileOptions {
   // `default_density` unless the file gives a mass.
   bool recompute_inertia = false;
   double default_density = 1000;  // [kg/m³]
+  // MJCF bodies of the world without a joint that carry joints, or the only one, become roots
+  // attached to nothing, with a free joint.
+  bool free_base = false;
+  bool expanded_by_xacro = false;  // lines are those of its output
+  // Defects that would be mended with a warning are errors.
+  bool strict = false;
 };
 
 struct RobotFileResult {
@@ -169,16 +175,20 @@ struct RobotFileResult {
   std::string files_hash;  // of the bytes of all files that were read, in their order
 };
 
-// Reads URDF, SDF 1.7–1.11 or MJCF; the content decides which. All references to links and their
-// joints are indices into `links`.
+// Reads URDF, SDF 1.7–1.11 or MJCF; the content decides which. A file with xacro elements is
+// expanded by the program `xacro`, where it is installed and files may be read from anywhere. All
+// references to links and their joints are indices into `links`.
 //
 // errors    unreadable or malformed XML, entities, nesting beyond 256; no links, or more than
-//           100 000; cyclic or (URDF) disconnected link graphs, missing parents, duplicate names;
-//           lower > upper; axes that are zero; inertia that is not physical, or no mass, on a link
-//           that moves; missing meshes of collisions, meshes without a volume
+//           100 000; cyclic or (URDF) disconnected link graphs, missing parents, duplicate names
+//           that something refers to; axes that are zero; no mass on a link that moves; missing
+//           meshes of collisions, meshes without a volume
 // warnings  what is not supported and was left out, once for each with a count; what was assumed:
 //           axes that are not unit (those of MJCF may have any length), visual meshes that are
-//           open, cut or missing, limits that are missing; a mesh that seems to be in millimetres
+//           open or cut, limits that are missing; a mesh that seems to be in millimetres; defects
+//           that were mended: inertia that no body can have, or without mass, shapes of size zero,
+//           lower > upper, commas and too many numbers in a list, unknown shapes, a zero byte after
+//           the end, missing visual meshes
 RobotFileResult ReadRobotFile(const std::string& path, const RobotFileOptions& options = {});
 
 // As ReadRobotFile, from text in memory; `path` names it in messages, and relative paths start in

@@ -2,12 +2,14 @@
 
 #include <cmath>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 
 #include "physics/rigid/compound_joint.h"
+#include "physics/scene/robot_files/parts/defects.h"
 #include "physics/scene/robot_files/parts/drake_tags.h"
 #include "physics/scene/robot_files/parts/xml_values.h"
 
@@ -57,7 +59,9 @@ class UrdfReader {
       log_->Error(root_.place, "<robot>: has no links; expected at least one <link>");
       return;
     }
-    if (!log_->ok()) return;
+    root_.Find("version");
+    ReportUnreadAttributes(root_, log_);
+    if (!connected_) return;
     BuildLinkTree(std::vector<RigidTransform>(draft_->robot.links.size()), /*one_root=*/true,
                   draft_, log_);
   }
@@ -115,6 +119,7 @@ class UrdfReader {
     const std::string name = element.Get("name");
     if (name.empty()) {
       log_->Error(element.place, "<link>: has no name; expected name=\"…\"");
+      connected_ = false;
       return;
     }
     // by convention, the frame to which a base may be welded
@@ -125,6 +130,7 @@ class UrdfReader {
       log_->Error(element.place,
                   absl::StrCat(element.Label(), ": the name is already taken, on line ",
                                draft_->places[other->second].line, ". Rename one"));
+      connected_ = false;
       return;
     }
     RobotLink link;
@@ -163,10 +169,10 @@ class UrdfReader {
     link->p_BoBcm = X_BI.p;
     const XmlValue mass = AttributeOfChild(element, "mass", "value");
     if (mass.text == nullptr) {
-      log_->Error(element.place, absl::StrCat("link \"", link->name,
-                                              "\": <inertial> has no mass; "
-                                              "expected <mass value=\"…\"/> "
-                                              "in kg"));
+      log_->Mended(element.place, absl::StrCat("link \"", link->name,
+                                               "\": <inertial> has no mass, and is left out. Give "
+                                               "<mass value=\"…\"/> in kg"));
+      return;
     }
     ReadNumber(mass, &link->mass, log_, Range::kNotNegative);
     link->has_inertia = true;
@@ -233,10 +239,11 @@ class UrdfReader {
       if (!ReadScale(*mesh, &request.scale)) return {};
       if (collision) {
         shapes = meshes_->MakeCollisions(request, shape, fixed_[number]);
-      } else if (auto visual = meshes_->MakeVisual(request, shape)) {
-        shapes.push_back(*std::move(visual));
+      } else {
+        shapes = meshes_->MakeVisuals(request, shape);
       }
-    } else if (ReadPrimitive(*geometry, link, &shape)) {
+    } else if (ReadPrimitive(*geometry, link, &shape) &&
+               !LeaveOutWithoutVolume(shape.shape.geometry, geometry->place, link.Label(), log_)) {
       shapes.push_back(std::move(shape));
     }
     if (collision) ReadProximity(element, &shapes, log_);
@@ -249,9 +256,14 @@ class UrdfReader {
     if (value.text == nullptr) return true;
     if (!ReadNumbers(value, 1, 3, &numbers, log_)) return false;
     if (numbers.size() == 1) numbers = {numbers[0], numbers[0], numbers[0]};
-    if (numbers.size() == 2 || numbers[0] == 0 || numbers[1] == 0 || numbers[2] == 0) {
+    if (numbers.size() == 2) {
       log_->Error(mesh.place, absl::StrCat("<mesh> scale: \"", *value.text,
-                                           "\" is not allowed; expected three factors, none 0"));
+                                           "\" is not allowed; expected three factors"));
+      return false;
+    }
+    if (numbers[0] == 0 || numbers[1] == 0 || numbers[2] == 0) {
+      log_->Mended(mesh.place, absl::StrCat("<mesh> scale: \"", *value.text,
+                                            "\": a mesh scaled to a size of 0 is left out"));
       return false;
     }
     *scale = {numbers[0], numbers[1], numbers[2]};
@@ -265,7 +277,7 @@ class UrdfReader {
       log_->Error(element.place, absl::StrCat("<", element.name, ">: ", attribute,
                                               " is missing; expected a length in metres"));
     }
-    ReadNumber(value, &size, log_, Range::kSize);
+    ReadNumber(value, &size, log_, Range::kSizeOrZero);
     return size;
   }
 
@@ -275,7 +287,7 @@ class UrdfReader {
       Vector3d size = Vector3d::Ones();
       if (box->Find("size") == nullptr)
         log_->Error(box->place, "<box>: size is missing; expected three lengths in metres");
-      ReadVector(AttributeOf(*box, "size"), &size, log_, Range::kSize);
+      ReadVector(AttributeOf(*box, "size"), &size, log_, Range::kSizeOrZero);
       out = Box{0.5 * size};
       return true;
     }
@@ -287,10 +299,19 @@ class UrdfReader {
       out = Cylinder{ReadSize(*cylinder, "radius"), ReadSize(*cylinder, "length")};
       return true;
     }
+    if (const XmlElement* plane = geometry.Child("plane")) {
+      Vector3d normal = Vector3d::UnitZ();
+      ReadAxis(AttributeOf(*plane, "normal"), &normal, log_, AxisLength::kAny);
+      shape->shape.X_BS.R = shape->shape.X_BS.R * FrameFromNormal(normal);
+      out = HalfSpace{};
+      return true;
+    }
     if (ReadDrakeGeometry(geometry, &out, log_)) return true;
-    log_->Error(geometry.place,
-                absl::StrCat(link.Label(), ": geometry <", geometry.children[0].name,
-                             "> is unknown; expected box, sphere, cylinder, capsule or mesh"));
+    log_->Mended(
+        geometry.place,
+        absl::StrCat(link.Label(), ": geometry <", geometry.children[0].name,
+                     "> is unknown, and left out; expected box, sphere, cylinder, capsule, "
+                     "plane or mesh"));
     return false;
   }
 
@@ -320,19 +341,27 @@ class UrdfReader {
     joint.name = element.Get("name");
     if (joint.name.empty()) {
       log_->Error(element.place, "<joint>: has no name; expected name=\"…\"");
+      connected_ = false;
       return;
     }
     const auto [other, fresh] =
         joints_.emplace(joint.name, static_cast<int>(draft_->joints.size()));
     if (!fresh) {
-      log_->Error(element.place,
-                  absl::StrCat(element.Label(), ": the name is already taken. Rename one"));
-      return;
+      // the mimics and transmissions that name it are refused below
+      ambiguous_.insert(joint.name);
+      for (int k = 2; joints_.contains(joint.name); ++k)
+        joint.name = absl::StrCat(element.Get("name"), "_", k);
+      joints_.emplace(joint.name, static_cast<int>(draft_->joints.size()));
+      log_->Mended(element.place, absl::StrCat(element.Label(),
+                                               ": the name is already taken; it is "
+                                               "called \"",
+                                               joint.name, "\""));
     }
     draft.parent = ReadJointEnd(element, "parent");
     draft.child = ReadJointEnd(element, "child");
     if (draft.parent == -2 || draft.child < 0) {
       joints_.erase(joint.name);
+      connected_ = false;
       return;
     }
     joint.X_PF = ReadOrigin(element);
@@ -364,16 +393,18 @@ class UrdfReader {
         {"revolute", JointType::kRevolute},   {"continuous", JointType::kRevolute},
         {"prismatic", JointType::kPrismatic}, {"fixed", JointType::kFixed},
         {"floating", JointType::kFree},       {"planar", JointType::kPlanar},
-        {"ball", JointType::kBall},           {"universal", JointType::kUniversal},
-        {"screw", JointType::kScrew}};
+        {"ball", JointType::kBall},           {"spherical", JointType::kBall},
+        {"universal", JointType::kUniversal}, {"screw", JointType::kScrew}};
     const auto found = kTypes.find(type);
     const CompoundJoint* added =
         found == kTypes.end() ? FindCompoundJoint(type, &joint->type) : nullptr;
     if (found == kTypes.end() && added == nullptr) {
-      log_->Error(element.place,
-                  absl::StrCat(element.Label(), ": type \"", type,
-                               "\" is unknown; expected revolute, continuous, prismatic, fixed, "
-                               "floating or planar, or for <drake:joint> ball, universal, screw"));
+      log_->Error(
+          element.place,
+          absl::StrCat(element.Label(), ": type \"", type,
+                       "\" is unknown; expected revolute, continuous, prismatic, fixed, "
+                       "floating, planar or spherical, or for <drake:joint> ball, universal, "
+                       "screw"));
       return false;
     }
     if (added == nullptr) joint->type = found->second;
@@ -398,7 +429,6 @@ class UrdfReader {
 
   void ReadLimits(const XmlElement& element, bool limited, Joint* joint) {
     const XmlElement* limit = element.Child("limit");
-    const bool angular = joint->type == JointType::kRevolute;
     if (limit == nullptr) {
       if (limited && joint->type != JointType::kScrew) {
         log_->WarnOnce(element.place, absl::StrCat(element.Get("type"),
@@ -412,19 +442,22 @@ class UrdfReader {
     ReadNumber(velocity, &joint->velocity_limit, log_, Range::kInfinite);
     ReadNumber(AttributeOf(*limit, "drake:acceleration"), &joint->acceleration_limit, log_,
                Range::kInfinite);
-    for (const auto& [name, value] :
-         {std::pair("effort", joint->effort_limit), std::pair("velocity", joint->velocity_limit),
-          std::pair("drake:acceleration", joint->acceleration_limit)}) {
-      if (value < 0) {
-        log_->Error(limit->place, absl::StrCat(element.Label(), ": limit ", name, ": ", value,
-                                               " is not allowed; expected at least 0"));
-      }
+    for (const auto& [name, bound] :
+         {std::pair("effort", &joint->effort_limit), std::pair("velocity", &joint->velocity_limit),
+          std::pair("drake:acceleration", &joint->acceleration_limit)}) {
+      *bound =
+          ReadBound(*bound, limit->place, absl::StrCat(element.Label(), ": limit ", name), log_);
     }
     if (joint->velocity_limit == 0) {
       log_->WarnOnce(limit->place, "a velocity limit of 0 is treated as no limit");
       joint->velocity_limit = std::numeric_limits<double>::infinity();
     }
-    if (!limited) return;
+    if (!limited) {
+      // known, but of no effect
+      limit->Find("lower");
+      limit->Find("upper");
+      return;
+    }
     double lower = 0, upper = 0;
     const bool has_lower = ReadNumber(AttributeOf(*limit, "lower"), &lower, log_, Range::kInfinite);
     const bool has_upper = ReadNumber(AttributeOf(*limit, "upper"), &upper, log_, Range::kInfinite);
@@ -436,14 +469,7 @@ class UrdfReader {
       }
       return;
     }
-    if (lower > upper) {
-      log_->Error(limit->place, absl::StrCat(element.Label(), ": its lower limit ", lower,
-                                             " is above the upper limit ", upper,
-                                             angular ? " rad" : " m", "; expected lower ≤ upper"));
-      return;
-    }
-    joint->lower = lower;
-    joint->upper = upper;
+    SetLimits(lower, upper, limit->place, element.Label(), joint, log_);
   }
 
   void ReadMimic(const XmlElement& element, int joint, const Joint& own) {
@@ -474,6 +500,10 @@ class UrdfReader {
         refuse("does not exist. Correct the name");
         continue;
       }
+      if (ambiguous_.contains(mimic.leader)) {
+        refuse("may be one of several joints of this name. Rename them");
+        continue;
+      }
       const JointDraft& leader = draft_->joints[found->second];
       if (found->second == mimic.joint) {
         refuse("is the joint itself. Name another joint");
@@ -492,6 +522,7 @@ class UrdfReader {
   }
 
   void ReadTransmission(const XmlElement& element) {
+    element.Find("name");  // known, and not needed
     const XmlElement* type = element.Child("type");
     const std::string kind = type == nullptr ? element.Get("type") : type->text;
     if (kind.find("SimpleTransmission") == std::string::npos) {
@@ -511,6 +542,12 @@ class UrdfReader {
       log_->Error(joint_element->place,
                   absl::StrCat(element.Label(), ": there is no joint \"",
                                joint_element->Get("name"), "\". Correct the name"));
+      return;
+    }
+    if (ambiguous_.contains(joint_element->Get("name"))) {
+      log_->Error(joint_element->place,
+                  absl::StrCat(element.Label(), ": there are several joints \"",
+                               joint_element->Get("name"), "\". Rename them"));
       return;
     }
     JointDraft& draft = draft_->joints[found->second];
@@ -563,6 +600,8 @@ class UrdfReader {
   std::map<std::string, Eigen::Vector4d> colors_;
   std::unordered_map<std::string, int> links_;
   std::unordered_map<std::string, int> joints_;  // in the draft
+  std::set<std::string> ambiguous_;              // names of several joints
+  bool connected_ = true;                        // all links and the ends of joints were read
   std::vector<std::pair<const XmlElement*, int>> link_elements_;
   std::vector<bool> fixed_;
   std::vector<Mimic> mimics_;

@@ -125,6 +125,24 @@ TEST_F(RunTest, TheReportHasEveryKeyOfTheContract) {
   EXPECT_GT(report["memory_mb"], 1);
 }
 
+TEST_F(RunTest, ReportCountsTheJointsOfRobots) {
+  folder_.Write("arm.urdf", R"(<robot name="arm"><link name="base"/>
+<link name="upper"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0"
+ixz="0" iyz="0"/></inertial></link>
+<link name="lower"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0"
+ixz="0" iyz="0"/></inertial></link>
+<joint name="a" type="continuous"><parent link="base"/><child link="upper"/></joint>
+<joint name="b" type="continuous"><parent link="upper"/><child link="lower"/></joint></robot>)");
+  options_.scene = folder_.Write("arms.yaml", R"(name: arms
+time_step: 0.01
+robots:
+  - {name: left, file: arm.urdf}
+  - {name: right, file: arm.urdf, pose: {position: [5, 0, 0]}}
+)");
+  ASSERT_EQ(Execute(), kDone) << err_.str();
+  EXPECT_EQ(Report()["model"]["joints"], 4);
+}
+
 // A ball of 2 cm that moves by 10 cm a step.
 TEST_F(RunTest, StrictEndsARunWhereABodyMovesFartherThanItIsLong) {
   options_.scene = folder_.Write("fast.yaml", R"(name: fast

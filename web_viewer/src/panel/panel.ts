@@ -4,7 +4,7 @@ import type { ForceInfo, FrameInfo, LeaseInfo, LinkStats, MeasureId, ReportInfo 
 import { element, setHidden, setText } from './dom';
 import { quantity } from './legend';
 import { Plot } from './plot';
-import { bytesPerSecond, milliseconds, newtons } from './units';
+import { bytesPerSecond, forces, milliseconds, newtons } from './units';
 
 export class Panel {
   private readonly plot = new Plot(element<HTMLCanvasElement>('plot'), 'N');
@@ -159,8 +159,7 @@ export class Panel {
     this.plot.draw();
 
     this.force = size;
-    const digits = size < 10 ? 2 : 1;
-    setText('force-parts', parts.map((x) => (Math.abs(x) < 0.5 * 10 ** -digits ? 0 : x).toFixed(digits)).join('  '));
+    setText('force-parts', forces(parts));
   }
 
   private showDrivers(frame: FrameInfo, me: string): void {

@@ -1,6 +1,6 @@
 // A small live plot of one quantity over the last seconds of simulated time.
 import { roundUp } from '../scene/range';
-import { trimmed } from './units';
+import { withPrefix } from './units';
 
 const kSpan = 6; // [s]
 
@@ -68,7 +68,7 @@ export class Plot {
     pen.stroke();
     pen.fillStyle = '#8592a3';
     pen.font = `${10.5 * ratio}px system-ui, sans-serif`;
-    pen.fillText(`${trimmed(this.top, 3)} ${this.unit}`, 0, head - 4 * ratio);
+    pen.fillText(withPrefix(this.top, this.unit), 0, head - 4 * ratio);
     pen.textAlign = 'right';
     pen.fillText(`last ${kSpan} s`, width, head - 4 * ratio);
     pen.textAlign = 'left';

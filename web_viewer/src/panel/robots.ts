@@ -112,13 +112,12 @@ class RobotView {
       this.grippers.push(row);
       this.section.append(row.root);
     }
-    groupJoints(robot).forEach(({ title, joints, isGripper }, i, groups) => {
+    groupJoints(robot).forEach(({ title, joints, isGripper }, i) => {
       const group = make('details', '');
       // a long list of joints that cannot be driven starts collapsed
       const isPassive = joints.length > kMostPassive && joints.every(({ drive }) => drive === 'none');
       group.open = open && !isGripper && !isPassive && i < 2;
-      const summary = make('summary', '', groups.length > 1 ? `Joints: ${title}` : 'Joints');
-      group.append(summary);
+      group.append(make('summary', '', title));
       for (const joint of joints) {
         const row = new JointRow(joint, this.goals);
         this.joints.push(row);
@@ -157,19 +156,26 @@ class RobotView {
   }
 }
 
-// Groups the joints by tool and gripper, with the remaining ones last. Each joint is in one group.
-function groupJoints(robot: RobotInfo): { title: string; joints: JointInfo[]; isGripper: boolean }[] {
-  const left = new Set(robot.joints.map(({ name }) => name));
+// Groups the joints by tool and gripper, with the remaining ones last; pressures of soft bodies are no joints and have a
+// group of their own. Each joint is in one group.
+export function groupJoints(robot: RobotInfo): { title: string; joints: JointInfo[]; isGripper: boolean }[] {
+  const pressures = robot.joints.filter(({ drive }) => drive === 'activation');
+  const moving = robot.joints.filter(({ drive }) => drive !== 'activation');
+  const left = new Set(moving.map(({ name }) => name));
   const take = (title: string, names: string[], isGripper: boolean) => {
-    const joints = robot.joints.filter(({ name }) => left.has(name) && names.includes(name));
+    const joints = moving.filter(({ name }) => left.has(name) && names.includes(name));
     for (const { name } of joints) left.delete(name);
     return { title, joints, isGripper };
   };
-  return [
+  const groups = [
     ...robot.tools.map(({ name, joints }) => take(name, joints, false)),
     ...robot.grippers.map(({ name, joints }) => take(name, joints, true)),
     take('other', [...left], false),
   ].filter(({ joints }) => joints.length > 0);
+  return [
+    ...groups.map((group) => ({ ...group, title: groups.length > 1 ? `Joints: ${group.title}` : 'Joints' })),
+    ...(pressures.length > 0 ? [{ title: pressures.length > 1 ? 'Pressures' : 'Pressure', joints: pressures, isGripper: false }] : []),
+  ];
 }
 
 class JointRow {

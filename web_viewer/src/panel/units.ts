@@ -28,22 +28,48 @@ export function bytesPerSecond(rate: number): string {
 
 // Formats a force in newtons, with a fixed number of decimals per range so that the digits stay steady.
 export function newtons(force: number): string {
-  if (!Number.isFinite(force)) return '–';
-  return `${force.toFixed(force < 10 ? 2 : force < 100 ? 1 : 0)} N`;
+  return forces([force]);
 }
 
-// Formats a joint position: degrees for rotating joints, millimetres for sliding ones.
+// Formats the components of a force with one prefix, that of the largest.
+export function forces(parts: number[]): string {
+  const largest = Math.max(...parts.map(Math.abs));
+  if (!Number.isFinite(largest)) return '–';
+  const [scale, prefix] = largePrefix(largest);
+  const digits = decimals(largest / scale);
+  const numbers = parts.map((x) => withoutMinusZero((x / scale).toFixed(digits)));
+  return `${numbers.join('  ')} ${prefix}N`;
+}
+
+// Formats a joint position: degrees for rotating joints, millimetres or metres for sliding ones.
 export function jointPosition(q: number, slides: boolean): string {
-  return slides ? `${tenths(1000 * q)} mm` : `${tenths((180 / Math.PI) * q)}°`;
+  return slides ? metres(q) : `${tenths((180 / Math.PI) * q)}°`;
 }
 
 export function jointRate(v: number, slides: boolean): string {
-  return slides ? `${tenths(1000 * v)} mm/s` : `${tenths((180 / Math.PI) * v)}°/s`;
+  return slides ? `${metres(v)}/s` : `${tenths((180 / Math.PI) * v)}°/s`;
 }
 
 export function jointEffort(effort: number, slides: boolean): string {
-  const size = Math.abs(effort);
-  return `${withoutMinusZero(effort.toFixed(size < 1 ? 2 : size < 100 ? 1 : 0))} ${slides ? 'N' : 'N·m'}`;
+  if (!Number.isFinite(effort)) return '–';
+  const [scale, prefix] = largePrefix(Math.abs(effort));
+  const size = Math.abs(effort) / scale;
+  const digits = scale > 1 ? decimals(size) : size < 1 ? 2 : size < 100 ? 1 : 0;
+  return `${withoutMinusZero((effort / scale).toFixed(digits))} ${prefix}${slides ? 'N' : 'N·m'}`;
+}
+
+// The prefix of numbers from a thousand on, and its factor.
+function largePrefix(size: number): [number, string] {
+  const steps: [number, string][] = [[1e9, 'G'], [1e6, 'M'], [1e3, 'k']];
+  return steps.find(([step]) => size >= step * 0.9995) ?? [1, ''];
+}
+
+function decimals(size: number): number {
+  return size < 10 ? 2 : size < 100 ? 1 : 0;
+}
+
+function metres(x: number): string {
+  return Math.abs(x) < 0.99995 ? `${tenths(1000 * x)} mm` : `${withoutMinusZero(x.toFixed(3))} m`;
 }
 
 function tenths(value: number): string {

@@ -31,7 +31,7 @@ class ActuatorReader {
     std::vector<RobotActuator>& actuators = model_->draft->robot.actuators;
     std::vector<int> wanted;
     for (const auto& [number, ratio] : ratios_) wanted.push_back(actuators[number].link);
-    if (wanted.empty()) return;
+    if (wanted.empty() || !log_->ok()) return;
     const std::vector<double> inertias = CalcEffectiveInertias(model_->draft->robot.links, wanted);
     for (std::size_t k = 0; k < ratios_.size(); ++k) {
       RobotActuator& actuator = actuators[ratios_[k].first];
@@ -184,8 +184,8 @@ class ActuatorReader {
         (limited.empty() || limited == "auto") && has && model_->settings.automatic_limits;
     if (!has || !(limited == "true" || automatic)) return kInfinity;
     if (range[0] > range[1]) {
-      log_->Error(element.place, absl::StrCat(element.Label(), " ", range_name, ": ", range[0],
-                                              " is above ", range[1], "; expected lower ≤ upper"));
+      log_->Mended(element.place, absl::StrCat(element.Label(), " ", range_name, ": ", range[0],
+                                               " is above ", range[1], "; read in reverse"));
     }
     return std::max(std::abs(range[0]), std::abs(range[1]));
   }

@@ -48,7 +48,7 @@ class BodyWalker {
 
   // Sets springs and dampers that depend on the inertia of all links.
   void SetSpringDampers() {
-    if (spring_dampers_.empty()) return;
+    if (spring_dampers_.empty() || !log_->ok()) return;
     std::vector<int> wanted;
     for (const SpringDamper& spring : spring_dampers_) wanted.push_back(spring.link);
     const std::vector<double> inertias = CalcEffectiveInertias(draft_->robot.links, wanted);
@@ -59,6 +59,45 @@ class BodyWalker {
       joint.spring_stiffness = inertias[k] / (time * time * ratio * ratio);
       joint.damping = 2 * inertias[k] / time;
     }
+  }
+
+  bool complete() const { return !stopped_ && !incomplete_; }
+
+  // Makes roots without a joint free: those that carry joints, or the only one.
+  void FreeBases() {
+    std::vector<RobotLink>& links = draft_->robot.links;
+    std::vector<int> roots;
+    std::vector<char> carries(links.size(), 0);
+    for (std::size_t i = links.size(); i-- > 0;) {
+      const RobotLink& link = links[i];
+      const bool moves = link.joint.type != JointType::kFixed;
+      if (link.parent >= 0) {
+        carries[link.parent] = carries[link.parent] || carries[i] || moves;
+      } else if (!moves && static_cast<int>(i) != model_->world_link) {
+        roots.push_back(static_cast<int>(i));
+      }
+    }
+    bool any = false;
+    for (const int i : roots) {
+      RobotLink& link = links[i];
+      if (!carries[i] && roots.size() > 1) continue;
+      any = true;
+      link.joint.type = JointType::kFree;
+      link.joint.name.clear();
+      for (const RobotShape& shape : link.collisions) {
+        if (!std::holds_alternative<HalfSpace>(shape.shape.geometry)) continue;
+        log_->Error(draft_->places[i], absl::StrCat("body \"", link.name,
+                                                    "\": has a plane, and "
+                                                    "cannot be free. Use a box, or fix the base"));
+      }
+    }
+    bool free_joint = false;
+    for (const RobotLink& link : links)
+      free_joint = free_joint || (link.parent < 0 && link.joint.type == JointType::kFree);
+    if (any || free_joint || links.empty()) return;
+    log_->Warning(draft_->places[0],
+                  "a free base has no effect: no body of the world is without "
+                  "a joint. Add a <freejoint/> to the body that is the base");
   }
 
   void ReadWorld(const XmlElement& worldbody) {
@@ -74,7 +113,7 @@ class BodyWalker {
   template <typename Take>
   void Walk(const XmlElement& element, const Site& site, Take&& take) {
     for (const XmlElement& child : element.children) {
-      if (!log_->ok()) return;
+      if (stopped_) return;
       if (child.name == "frame") {
         Site inner = site;
         inner.X_BF = site.X_BF * ReadMjcfPose(child, model_->settings, log_);
@@ -86,6 +125,7 @@ class BodyWalker {
         if (++visits_ > kMaxVisits) {
           log_->Error(child.place, absl::StrCat("more than ", kMaxVisits,
                                                 " elements after replication; expected fewer"));
+          stopped_ = true;
           return;
         }
         take(child, site);
@@ -106,7 +146,7 @@ class BodyWalker {
     ReadVector(AttributeOf(element, "euler"), &euler, log_, Range::kAngle);
     const std::size_t digits = std::to_string(std::max(count - 1, 0)).size();
     Vector3d p = Vector3d::Zero();
-    for (int i = 0; i < count && log_->ok(); ++i) {
+    for (int i = 0; i < count && !stopped_; ++i) {
       const Matrix3d R = RotationFromEuler(i * euler, model_->settings);
       std::string number = std::to_string(i);
       number.insert(0, digits - number.size(), '0');
@@ -166,9 +206,12 @@ class BodyWalker {
   void AddGeom(const XmlElement& source, const Site& site, Mass* geoms) {
     const XmlElement geom = Apply(source, site);
     std::string name = NameOf(source, site);
+    // nothing that is read refers to geoms
     if (!name.empty() && !geom_names_.insert(name).second) {
-      log_->Error(source.place,
-                  absl::StrCat("geom \"", name, "\": the name is already taken. Rename one"));
+      log_->Mended(source.place, absl::StrCat("geom \"", name,
+                                              "\": the name is already taken; it "
+                                              "is read as one without a name"));
+      name.clear();
     }
     if (name.empty()) name = absl::StrCat("geom", ++geoms_);
     MjcfGeom made = ReadMjcfGeom(geom, name, site.X_BF, model_);
@@ -207,8 +250,10 @@ class BodyWalker {
     draft_->robot.links.push_back(std::move(link));
     draft_->places.push_back(place);
     moves_.push_back(moves);
-    if (draft_->robot.links.size() > static_cast<std::size_t>(kMaxLinks))
+    if (draft_->robot.links.size() > static_cast<std::size_t>(kMaxLinks) && !stopped_) {
       log_->Error(place, absl::StrCat("has more than ", kMaxLinks, " links; expected fewer"));
+      stopped_ = true;
+    }
     return static_cast<int>(draft_->robot.links.size()) - 1;
   }
 
@@ -224,8 +269,11 @@ class BodyWalker {
     }
     if (name.empty()) return;
     if (!model_->sites.emplace(name, MjcfSite{at.link, X}).second) {
-      log_->Error(source.place,
-                  absl::StrCat("site \"", name, "\": the name is already taken. Rename one"));
+      log_->Mended(source.place, absl::StrCat("site \"", name,
+                                              "\": the name is already taken; it "
+                                              "is left out"));
+      model_->ambiguous_sites.insert(name);
+      return;
     }
     draft_->robot.frames.push_back({name, at.link, X});
   }
@@ -261,7 +309,7 @@ class BodyWalker {
       }
     };
     Walk(element, inner, collect);
-    if (!log_->ok()) return;
+    if (stopped_) return;
 
     std::string name = NameOf(element, site);
     ++bodies_;
@@ -269,24 +317,38 @@ class BodyWalker {
     if (name == "world" || model_->bodies.contains(name)) {
       log_->Error(element.place,
                   absl::StrCat("body \"", name, "\": the name is already taken. Rename one"));
+      incomplete_ = true;
       return;
     }
     RigidTransform X_PB = site.X_BF * ReadMjcfPose(element, model_->settings, log_);
+    if (model_->settings.global) {
+      // what the body contains is given in the world, too
+      RigidTransform X_WB = ReadMjcfPose(element, model_->settings, log_);
+      if (element.Find("pos") == nullptr && inertial.has_value()) {
+        ReadVector(AttributeOf(inertial->element, "pos"), &X_WB.p, log_, Range::kLength);
+        X_PB = site.X_BF * X_WB;
+      }
+      inner.X_BF = X_WB.Inverse();
+      for (Found& joint : joints) joint.site.X_BF = inner.X_BF * joint.site.X_BF;
+      if (inertial.has_value()) inertial->site.X_BF = inner.X_BF * inertial->site.X_BF;
+    }
     // a parent of −1 is the world; the world's geoms are on a link of their own
     int parent = site.link;
     bool moves = parent >= 0 && moves_[parent];
     RobotLink link;
     for (std::size_t k = 0; k < joints.size(); ++k) {
       const MjcfJoint made = ReadMjcfJoint(joints[k].element, *model_);
-      if (!log_->ok()) return;
       const bool last = k + 1 == joints.size();
       link = RobotLink();
       link.line = element.place.line;
       link.parent = parent;
       link.joint = made.joint;
       link.joint.name = JointName(joints[k].element, name, k, joints.size());
-      if (!Place(made, joints[k].site.X_BF, X_PB, joints[k].element, joints.size(), parent, &link))
+      if (!Place(made, joints[k].site.X_BF, X_PB, joints[k].element, joints.size(), parent,
+                 &link)) {
+        incomplete_ = true;
         return;
+      }
       moves = true;
       const int number = static_cast<int>(draft_->robot.links.size());
       if (made.time_constant > 0)
@@ -295,7 +357,7 @@ class BodyWalker {
         log_->Error(
             joints[k].element.place,
             absl::StrCat("joint \"", link.joint.name, "\": the name is already taken. Rename one"));
-        return;
+        incomplete_ = true;
       }
       if (last) break;
       // massless link between two joints of the body
@@ -318,7 +380,6 @@ class BodyWalker {
 
     Mass geoms;
     Visit(element, inner, &geoms);
-    if (!log_->ok()) return;
     SetInertia(element, inertial.has_value() ? &inertial->element : nullptr,
                inertial.has_value() ? inertial->site.X_BF : RigidTransform(), geoms,
                &draft_->robot.links[number]);
@@ -441,6 +502,8 @@ class BodyWalker {
     double time_constant, damping_ratio;
   };
   std::vector<SpringDamper> spring_dampers_;
+  bool stopped_ = false;     // by a limit
+  bool incomplete_ = false;  // an error left out a body or a joint
   int geoms_ = 0;
   int bodies_ = 0;
   std::size_t visits_ = 0;
@@ -468,6 +531,11 @@ int MjcfModel::FindJoint(const XmlElement& element, const char* attribute) const
 const MjcfSite* MjcfModel::FindSite(const XmlElement& element, const char* attribute) const {
   const std::string name = element.Get(attribute);
   const auto found = sites.find(name);
+  if (ambiguous_sites.contains(name)) {
+    log->Error(element.place, absl::StrCat(element.Label(), ": there are several sites \"", name,
+                                           "\". Rename them"));
+    return nullptr;
+  }
   if (found != sites.end()) return &found->second;
   SayMissing(element, "site", name);
   return nullptr;
@@ -485,10 +553,11 @@ void MjcfModel::SayMissing(const XmlElement& element, const std::string& kind,
                                          "\". Define it, or correct the name"));
 }
 
-void ReadMjcfBodies(const std::vector<const XmlElement*>& worldbodies, MjcfModel* model) {
+bool ReadMjcfBodies(const std::vector<const XmlElement*>& worldbodies, MjcfModel* model) {
   BodyWalker walker(model);
   for (const XmlElement* worldbody : worldbodies) walker.ReadWorld(*worldbody);
-  if (!model->log->ok()) return;
+  if (!walker.complete()) return false;
+  if (model->options->free_base) walker.FreeBases();
   std::vector<RobotLink>& links = model->draft->robot.links;
   double total = 0;
   for (const RobotLink& link : links) total += link.mass;
@@ -503,6 +572,7 @@ void ReadMjcfBodies(const std::vector<const XmlElement*>& worldbodies, MjcfModel
   model->X_WB = CalcLinkPoses(links);
   for (RobotDeformable& body : model->draft->robot.deformables)
     body.X_WB = model->PoseOf(body.pinned_to) * body.X_WB;
+  return true;
 }
 
 }  // namespace pliant::physics

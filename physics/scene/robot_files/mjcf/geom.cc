@@ -85,7 +85,8 @@ class GeomReader {
   // Visual shapes: the mesh itself, not its hull.
   std::vector<RobotShape> MakeVisuals(const std::vector<RobotShape>& shapes) {
     if (mesh_ != nullptr && !mesh_->inlined.has_value()) {
-      if (auto visual = model_->meshes->MakeVisual(mesh_->request, shape_)) return {*visual};
+      std::vector<RobotShape> visuals = model_->meshes->MakeVisuals(mesh_->request, shape_);
+      if (!visuals.empty()) return visuals;
     }
     return shapes;
   }
@@ -150,8 +151,14 @@ class GeomReader {
     }
     // ignore numbers beyond those that the type needs
     if (!ReadNumbers(given, needed, 3, &size, log_, Range::kNotNegative)) return false;
+    if (std::find(size.begin(), size.begin() + static_cast<std::ptrdiff_t>(needed), 0.0) !=
+        size.begin() + static_cast<std::ptrdiff_t>(needed)) {
+      log_->Mended(geom_.place,
+                   absl::StrCat(geom_.Label(), ": a geom with a size of 0 is left out"));
+      return false;
+    }
     for (std::size_t i = 0; i < needed; ++i) {
-      if (size[i] > 0 && size[i] <= 1e6) continue;
+      if (size[i] <= 1e6) continue;
       Refuse(absl::StrCat("size: \"", *given.text, "\" is not allowed; a ", type, " needs ", needed,
                           needed == 1 ? " number" : " numbers", " above 0 and at most 1e6 m"));
       return false;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "physics/scene/robot_files/mjcf/mjcf_model.h"
+#include "physics/scene/robot_files/parts/defects.h"
 
 namespace pliant::physics {
 namespace {
@@ -60,13 +61,10 @@ MjcfJoint ReadMjcfJoint(const XmlElement& element, const MjcfModel& model) {
                  absl::StrCat(element.Label(), ": is limited but has no range. Give range=\"…\""));
     } else if (!one) {
       log->LeftOut(element.place, absl::StrCat("range of a ", type, " joint"));
-    } else if (range[0] > range[1]) {
-      log->Error(element.place,
-                 absl::StrCat(element.Label(), ": its lower limit ", range[0],
-                              " is above the upper limit ", range[1], "; expected lower ≤ upper"));
     } else {
-      joint.lower = unit(range[0]);
-      joint.upper = unit(range[1]);
+      SetLimits(range[0], range[1], element.place, element.Label(), &joint, log);
+      joint.lower = unit(joint.lower);
+      joint.upper = unit(joint.upper);
     }
   }
   std::vector<double> force;

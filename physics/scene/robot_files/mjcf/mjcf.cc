@@ -46,9 +46,8 @@ void ReadMjcf(const XmlElement& root, const RobotFileOptions& options, RobotFile
   for (const XmlElement* section : sections("compiler")) model.settings.Read(*section, log);
   for (const XmlElement* section : sections("default")) model.defaults.Read(*section, log);
   for (const XmlElement* section : sections("asset")) ReadMjcfAssets(*section, &model);
-  if (!log->ok()) return;
-  ReadMjcfBodies(sections("worldbody"), &model);
-  if (!log->ok()) return;
+  // what refers to bodies and joints is only read when there are all of these
+  if (!ReadMjcfBodies(sections("worldbody"), &model)) return;
   if (draft->robot.links.empty() && draft->robot.deformables.empty()) {
     const std::string text = "<mujoco>: has no bodies; expected a <worldbody> with some";
     if (log->left_something_out()) {
@@ -58,6 +57,7 @@ void ReadMjcf(const XmlElement& root, const RobotFileOptions& options, RobotFile
     }
     return;
   }
+  draft->sorted = true;
   ReadMjcfConstraints(sections("tendon"), sections("equality"), sections("contact"), &model);
   for (const XmlElement* section : sections("actuator")) ReadMjcfActuators(*section, &model);
   for (const XmlElement* section : sections("keyframe")) ReadMjcfKeyframes(*section, &model);

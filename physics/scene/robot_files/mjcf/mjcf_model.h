@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -49,7 +50,8 @@ struct MjcfModel {
   std::unordered_map<std::string, int> bodies;  // links; the world is −1
   std::unordered_map<std::string, int> joints;  // links whose joint it is
   std::unordered_map<std::string, MjcfSite> sites;
-  int world_link = -1;  // link of the world's static geoms
+  std::set<std::string> ambiguous_sites;  // names of several sites
+  int world_link = -1;                    // link of the world's static geoms
 
   // After the bodies: poses of the links at the initial positions.
   std::vector<RigidTransform> X_WB;
@@ -70,8 +72,8 @@ struct MjcfModel {
 void ReadMjcfAssets(const XmlElement& section, MjcfModel* model);
 
 // All <worldbody> sections of the file: links, joints, shapes, sites and flexcomps, and the poses
-// of the links.
-void ReadMjcfBodies(const std::vector<const XmlElement*>& worldbodies, MjcfModel* model);
+// of the links. False when an error left out a body or a joint.
+bool ReadMjcfBodies(const std::vector<const XmlElement*>& worldbodies, MjcfModel* model);
 
 // A geom's shapes, and its mass properties in the frame of its body.
 struct MjcfGeom {

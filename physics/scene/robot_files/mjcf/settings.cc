@@ -49,11 +49,12 @@ void MjcfSettings::Read(const XmlElement& compiler, RobotLog* log) {
   choice = static_cast<int>(inertia_from);
   ReadChoice(compiler, "inertiafromgeom", {"auto", "true", "false"}, &choice, log);
   inertia_from = static_cast<InertiaFrom>(choice);
-  choice = 0;
+  choice = global ? 1 : 0;
   ReadChoice(compiler, "coordinate", {"local", "global"}, &choice, log);
-  if (choice == 1) {
-    Refuse(compiler, "coordinate", "\"global\" is obsolete; expected local poses. Convert the file",
-           log);
+  global = choice == 1;
+  if (global) {
+    log->Mended(compiler.place,
+                "<compiler> coordinate: \"global\" is obsolete; poses are converted to local ones");
   }
   if (const std::string* sequence = compiler.Find("eulerseq")) {
     const bool valid =

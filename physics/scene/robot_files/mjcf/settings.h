@@ -12,6 +12,7 @@ namespace pliant::physics {
 // value wins.
 struct MjcfSettings {
   bool degrees = true;
+  bool global = false;  // poses are relative to the world, as in files of old versions
   std::string euler_sequence = "xyz";  // capitals: about fixed axes
   bool automatic_limits = true;        // a range alone makes a limit
   enum class InertiaFrom { kAutomatic, kGeoms, kFile };

@@ -111,7 +111,7 @@ bool ReadDrakeGeometry(const XmlElement& geometry, Geometry* out, RobotLog* log)
         log->Error(ellipsoid->place, absl::StrCat("<drake:ellipsoid>: ", names[i],
                                                   " is missing; expected a half axis in metres"));
       }
-      ReadNumber(value, &radii[i], log, Range::kSize);
+      ReadNumber(value, &radii[i], log, Range::kSizeOrZero);
     }
     *out = Ellipsoid{radii};
     return true;
@@ -128,9 +128,13 @@ bool ReadDrakeGeometry(const XmlElement& geometry, Geometry* out, RobotLog* log)
       log->Error(capsule->place, absl::StrCat("<", capsule->name, ">: ", name,
                                               " is missing; expected a length in metres"));
     }
-    ReadNumber(value, number, log, Range::kSize);
+    ReadNumber(value, number, log, Range::kSizeOrZero);
   }
-  *out = shape;
+  if (shape.length > 0) {
+    *out = shape;
+  } else {
+    *out = Sphere{shape.radius};
+  }
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include <Eigen/Geometry>
 
 #include "physics/geometry/convex_hull.h"
+#include "physics/scene/robot_files/parts/defects.h"
 #include "physics/spatial/trig.h"
 
 namespace pliant::physics {
@@ -91,22 +92,21 @@ MassProperties CalcShapeMass(const RobotShape& shape) {
   return mass;
 }
 
-// Describes the error in an inertia tensor; empty if there is none.
+// Describes the error in a link's inertia; empty if there is none.
 std::string FindFault(const RobotLink& link) {
   const Vector3d moments = CalcMoments(link.inertia);
   const double scale = std::max(std::abs(moments[0]), std::abs(moments[2]));
   if (moments[0] < -kTriangleTolerance * scale) {
     return absl::StrCat("inertia is not physical: its smallest principal moment is ", moments[0],
-                        " kg·m²; expected none below 0");
+                        " kg·m²");
   }
   const double excess = moments[2] - moments[1] - moments[0];
   if (excess > kTriangleTolerance * scale) {
     return absl::StrCat("inertia is not physical: of its principal moments ", moments[0], ", ",
                         moments[1], " and ", moments[2],
-                        " kg·m² the largest exceeds the sum of the others by ", excess,
-                        "; expected at most their sum");
+                        " kg·m² the largest exceeds the sum of the others by ", excess);
   }
-  if (link.mass == 0 && scale > 0) return "has inertia but no mass; expected both";
+  if (link.mass == 0 && scale > 0) return "has inertia but no mass";
   return "";
 }
 
@@ -122,21 +122,27 @@ void CheckInertia(const RobotFileOptions& options, bool moves, const FilePlace& 
       return;
     }
     if (missing) return;
-    if (moves) {
-      log->Error(place, absl::StrCat(LinkName(*link), ": ", fault,
-                                     ". It cannot be computed from the shapes either: they enclose "
-                                     "no volume. Give a consistent tensor"));
-      return;
-    }
   }
-  if (moves) {
-    log->Error(place, absl::StrCat(LinkName(*link), ": ", fault,
-                                   ". Give a consistent tensor, or set `recompute_inertia: true` "
-                                   "to compute it from the collision shapes"));
+  if (link->mass == 0) {
+    log->Mended(place, absl::StrCat(LinkName(*link), ": ", fault,
+                                    ". Its inertia is left out. Give a mass above 0"));
+    link->inertia = Matrix3d::Zero();
     return;
   }
-  log->Warning(place, absl::StrCat(LinkName(*link), ": ", fault,
-                                   ". It does not matter where the link is fixed"));
+  if (moves) {
+    const Matrix3d nearest = NearestInertia(link->inertia);
+    const Vector3d moments = CalcMoments(nearest);
+    log->Mended(
+        place,
+        absl::StrCat(LinkName(*link), ": ", fault, ". The nearest that a body can have, ",
+                     moments[0], ", ", moments[1], " and ", moments[2],
+                     " kg·m², is used. Give a consistent tensor, or set `recompute_inertia: true` "
+                     "to compute it from the collision shapes"));
+    link->inertia = nearest;
+    return;
+  }
+  log->Mended(place, absl::StrCat(LinkName(*link), ": ", fault,
+                                  ". It does not matter where the link is fixed"));
   link->inertia = Matrix3d::Zero();
 }
 
@@ -334,10 +340,10 @@ bool TakeInertiaFromShapes(double density, RobotLink* link) {
 void CheckLinks(const RobotFileOptions& options, RobotDraft* draft, RobotLog* log) {
   std::vector<RobotLink>& links = draft->robot.links;
   const std::vector<bool> moving = FindMovingLinks(links, options.fixed_base);
-  const int errors = log->errors();
   for (std::size_t i = 0; i < links.size(); ++i)
     CheckInertia(options, moving[i], draft->places[i], &links[i], log);
-  if (log->errors() == errors) CheckMovedMass(options, moving, draft, log);
+  // after other errors, missing mass may only follow from these
+  if (log->ok()) CheckMovedMass(options, moving, draft, log);
   WarnOfMillimetres(*draft, log);
 }
 

@@ -24,9 +24,9 @@ bool TakeInertiaFromShapes(double density, RobotLink* link);
 // Checks that the links, parents first, can be simulated; replaces invalid inertia by that of the
 // shapes if the options ask for it.
 //
-// errors    inertia that no body can have, on a link that moves or is fixed on one that does; a
-//           link that moves without mass behind it; a joint that moves no inertia
-// warnings  a mesh that seems to be in millimetres; the same as above where it does not matter
+// errors    a link that moves without mass behind it; a joint that moves no inertia
+// warnings  a mesh that seems to be in millimetres; inertia that no body can have, which is
+//           replaced by the nearest that one can, and inertia without mass, which is left out
 void CheckLinks(const RobotFileOptions& options, RobotDraft* draft, RobotLog* log);
 
 }  // namespace pliant::physics

@@ -211,6 +211,7 @@ bool BuildLinkTree(const std::vector<RigidTransform>& X_WB, bool one_root, Robot
   draft->places = std::move(places);
   draft->fixed = std::move(fixed);
   draft->joints.clear();
+  draft->sorted = true;
   return true;
 }
 

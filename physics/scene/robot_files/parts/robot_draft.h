@@ -23,6 +23,7 @@ struct RobotDraft {
   std::vector<FilePlace> places;  // of the links
   std::vector<JointDraft> joints;
   std::vector<bool> fixed;  // links that the file fixes on the world
+  bool sorted = false;      // parents first, so that the links can be checked
 };
 
 // Links that cannot move: fixed to the world by the file, by fixed joints, or through a base that

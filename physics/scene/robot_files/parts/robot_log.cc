@@ -38,6 +38,14 @@ void RobotLog::WarnOnce(const FilePlace& place, const std::string& text) {
   if (messages_.size() > message) repeated_[text] = {message, 1};
 }
 
+void RobotLog::Mended(const FilePlace& place, const std::string& text) {
+  if (strict_) {
+    Error(place, text + " (`strict` is set)");
+  } else {
+    WarnOnce(place, text);
+  }
+}
+
 void RobotLog::LeftOut(const FilePlace& place, const std::string& what, const std::string& why) {
   left_something_out_ = true;
   WarnOnce(place, absl::StrCat(what, " is left out", why.empty() ? "" : ": ", why));

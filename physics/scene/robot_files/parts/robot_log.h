@@ -18,11 +18,17 @@ struct FilePlace {
 // Messages about a robot file, in the order in which they were found.
 class RobotLog {
  public:
+  // `strict`: defects that are mended are errors.
+  explicit RobotLog(bool strict = false) : strict_(strict) {}
+
   void Error(const FilePlace& place, std::string text);
   void Warning(const FilePlace& place, std::string text);
 
   // Warns once for all places with this text: "text (3 times)" at the first.
   void WarnOnce(const FilePlace& place, const std::string& text);
+
+  // Warns, once for all places with this text, of a defect and how it was mended.
+  void Mended(const FilePlace& place, const std::string& text);
 
   // Warns about an unsupported element or attribute: "<bounce> is left out", with `why` after it.
   void LeftOut(const FilePlace& place, const std::string& what, const std::string& why = "");
@@ -41,6 +47,7 @@ class RobotLog {
 
   void Add(const FilePlace& place, std::string text, bool error);
 
+  bool strict_;
   std::vector<RobotFileMessage> messages_;
   std::map<std::string, Repeated> repeated_;
   int errors_ = 0;

@@ -1,5 +1,6 @@
 #include "physics/scene/robot_files/parts/robot_meshes.h"
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
@@ -14,7 +15,6 @@
 #include "physics/geometry/triangle_bvh.h"
 #include "physics/scene/mesh_files/surface_mesh_files.h"
 #include "physics/scene/mesh_files/volume_mesh_files.h"
-#include "physics/scene/mesh_files/volume_mesh_formats.h"
 
 namespace pliant::physics {
 namespace {
@@ -23,7 +23,8 @@ using Eigen::Vector3d;
 
 constexpr double kConcave = 0.1;  // a hull larger than its mesh by more cannot replace it
 constexpr int kMaxTrianglesToCut = 200'000;
-constexpr double kMaxCoordinate = 1e6;  // [m]
+constexpr double kMaxCoordinate = 1e6;   // [m]
+constexpr std::size_t kMaxColors = 256;  // of a visual mesh; with more it is of one colour
 
 // glTF meshes have y up.
 bool HasYUp(std::string_view bytes) {
@@ -60,14 +61,14 @@ absl::StatusOr<std::string> RobotMeshes::Find(const MeshRequest& request) const 
   return files_->Find(request.uri, request.folder);
 }
 
-absl::StatusOr<std::shared_ptr<const TriangleMesh>> RobotMeshes::ReadSurface(
+absl::StatusOr<std::shared_ptr<const SurfaceMeshFile>> RobotMeshes::ReadSurface(
     const std::string& path) {
   const auto known = surfaces_.find(path);
   if (known != surfaces_.end()) return known->second;
-  const auto read = [&]() -> absl::StatusOr<std::shared_ptr<const TriangleMesh>> {
+  const auto read = [&]() -> absl::StatusOr<std::shared_ptr<const SurfaceMeshFile>> {
     const absl::StatusOr<std::string> bytes = files_->Read(path, kMaxMeshFileBytes);
     if (!bytes.ok()) return bytes.status();
-    if (IsLegacyVtk(*bytes) || IsGmsh(*bytes)) {
+    if (IsVolumeMesh(*bytes)) {
       const absl::StatusOr<VolumeMeshFile> file = ReadVolumeMesh(*bytes, path);
       if (!file.ok()) return file.status();
       const TetrahedralMesh mesh = RepairMesh(file->mesh).mesh;
@@ -75,7 +76,8 @@ absl::StatusOr<std::shared_ptr<const TriangleMesh>> RobotMeshes::ReadSurface(
         if (!defect.harmless())
           return absl::InvalidArgumentError(absl::StrCat(path, ": has ", Describe(defect)));
       }
-      auto surface = std::make_shared<TriangleMesh>();
+      auto made = std::make_shared<SurfaceMeshFile>();
+      TriangleMesh* surface = &made->mesh;
       const BoundarySurface boundary = ExtractBoundary(mesh);
       std::vector<int> number(mesh.vertices.size(), -1);
       for (const int v : boundary.vertices) {
@@ -84,7 +86,7 @@ absl::StatusOr<std::shared_ptr<const TriangleMesh>> RobotMeshes::ReadSurface(
       }
       for (const auto& t : boundary.triangles)
         surface->triangles.push_back({number[t[0]], number[t[1]], number[t[2]]});
-      return surface;
+      return made;
     }
     const CompanionFiles companions = [&](const std::string& name) -> absl::StatusOr<std::string> {
       if (std::filesystem::path(name).is_absolute())
@@ -99,7 +101,7 @@ absl::StatusOr<std::shared_ptr<const TriangleMesh>> RobotMeshes::ReadSurface(
     if (HasYUp(*bytes)) {
       for (Vector3d& p : file->mesh.vertices) p = Vector3d(p.x(), -p.z(), p.y());
     }
-    return std::make_shared<const TriangleMesh>(std::move(file->mesh));
+    return std::make_shared<const SurfaceMeshFile>(*std::move(file));
   };
   return surfaces_.emplace(path, read()).first->second;
 }
@@ -120,7 +122,8 @@ std::vector<RobotShape> RobotMeshes::MakeCollisions(const MeshRequest& request,
       log_->Error(request.place, absl::StrCat(request.what, ": ", mesh.status().message()));
       return {};
     }
-    entry->second = MakePieces(*Scale(**mesh, request.scale), *path, request, RobotShape(), fixed);
+    entry->second =
+        MakePieces(*Scale((*mesh)->mesh, request.scale), *path, request, RobotShape(), fixed);
   }
   std::vector<RobotShape> shapes = entry->second;
   for (RobotShape& piece : shapes) {
@@ -235,26 +238,69 @@ std::vector<RobotShape> RobotMeshes::Decompose(const SurfaceMesh& surface, doubl
   return shapes;
 }
 
-std::optional<RobotShape> RobotMeshes::MakeVisual(const MeshRequest& request,
-                                                  const RobotShape& shape) {
+std::vector<RobotMeshes::Visual> RobotMeshes::SplitByColor(const SurfaceMeshFile& file) {
+  // in the order of first use
+  std::vector<int> order;
+  std::map<int, std::shared_ptr<TriangleMesh>> parts;
+  std::map<int, std::vector<int>> numbers;
+  for (std::size_t i = 0; i < file.mesh.triangles.size(); ++i) {
+    const int color = file.color_of[i];
+    std::shared_ptr<TriangleMesh>& part = parts[color];
+    std::vector<int>& number = numbers[color];
+    if (part == nullptr) {
+      part = std::make_shared<TriangleMesh>();
+      number.assign(file.mesh.vertices.size(), -1);
+      order.push_back(color);
+    }
+    std::array<int, 3> triangle = file.mesh.triangles[i];
+    for (int& v : triangle) {
+      if (number[v] < 0) {
+        number[v] = static_cast<int>(part->vertices.size());
+        part->vertices.push_back(file.mesh.vertices[v]);
+      }
+      v = number[v];
+    }
+    part->triangles.push_back(triangle);
+  }
+  std::vector<Visual> visuals;
+  for (const int color : order) {
+    visuals.push_back({parts[color], std::nullopt});
+    if (color >= 0) visuals.back().color = file.colors[color];
+  }
+  return visuals;
+}
+
+std::vector<RobotShape> RobotMeshes::MakeVisuals(const MeshRequest& request,
+                                                 const RobotShape& shape) {
   const auto leave_out = [&](absl::string_view why) {
-    log_->WarnOnce(request.place,
-                   absl::StrCat(request.what, ": ", std::string(why), ". It will not be shown"));
-    return std::nullopt;
+    log_->Mended(request.place,
+                 absl::StrCat(request.what, ": ", std::string(why), ". It will not be shown"));
+    return std::vector<RobotShape>();
   };
   const absl::StatusOr<std::string> path = Find(request);
   if (!path.ok()) return leave_out(path.status().message());
-  std::shared_ptr<const TriangleMesh>& scaled =
-      visuals_[{*path, request.scale.x(), request.scale.y(), request.scale.z()}];
-  if (scaled == nullptr) {
-    const auto mesh = ReadSurface(*path);
-    if (!mesh.ok()) return leave_out(mesh.status().message());
-    scaled = Scale(**mesh, request.scale);
+  const Scaled scaled{*path, request.scale.x(), request.scale.y(), request.scale.z()};
+  const auto file = ReadSurface(*path);
+  if (!file.ok()) return leave_out(file.status().message());
+  const bool by_color =
+      !shape.color.has_value() && !(*file)->colors.empty() && (*file)->colors.size() <= kMaxColors;
+  std::vector<Visual>& visuals = visuals_[{scaled, by_color}];
+  if (visuals.empty()) {
+    if (by_color) {
+      visuals = SplitByColor(**file);
+      for (Visual& visual : visuals) visual.mesh = Scale(*visual.mesh, request.scale);
+    } else {
+      visuals.push_back({Scale((*file)->mesh, request.scale), std::nullopt});
+    }
   }
-  RobotShape made = shape;
-  made.shape.geometry = SurfaceMesh{scaled, nullptr};
-  made.mesh_file = *path;
-  return made;
+  std::vector<RobotShape> shapes;
+  for (const Visual& visual : visuals) {
+    RobotShape& made = shapes.emplace_back(shape);
+    made.shape.geometry = SurfaceMesh{visual.mesh, nullptr};
+    made.mesh_file = *path;
+    if (visual.color.has_value()) made.color = visual.color;
+  }
+  return shapes;
 }
 
 RobotMeshes::Volume RobotMeshes::ReadVolume(const MeshRequest& request) {

@@ -5,11 +5,13 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include <Eigen/Core>
 
+#include "physics/scene/mesh_files/surface_mesh_files.h"
 #include "physics/scene/robot_files/parts/robot_files.h"
 #include "physics/scene/robot_files/parts/robot_log.h"
 #include "physics/scene/robot_files/robot_description.h"
@@ -45,8 +47,9 @@ class RobotMeshes {
   std::vector<RobotShape> MakeCollisions(const MeshRequest& request, const RobotShape& shape,
                                          bool fixed);
 
-  // A visual mesh; nothing, with a warning, when it cannot be read.
-  std::optional<RobotShape> MakeVisual(const MeshRequest& request, const RobotShape& shape);
+  // A visual mesh, `shape` repeated for each colour in the file unless it has its own; nothing,
+  // with a warning, when it cannot be read.
+  std::vector<RobotShape> MakeVisuals(const MeshRequest& request, const RobotShape& shape);
 
   // As above, from vertices and triangles given in the robot file; no triangles: the hull of the
   // vertices.
@@ -66,7 +69,7 @@ class RobotMeshes {
   using Scaled = std::tuple<std::string, double, double, double>;  // a path and a scale
 
   absl::StatusOr<std::string> Find(const MeshRequest& request) const;
-  absl::StatusOr<std::shared_ptr<const TriangleMesh>> ReadSurface(const std::string& path);
+  absl::StatusOr<std::shared_ptr<const SurfaceMeshFile>> ReadSurface(const std::string& path);
   std::vector<RobotShape> MakePieces(const TriangleMesh& mesh, const std::string& name,
                                      const MeshRequest& request, const RobotShape& shape,
                                      bool fixed);
@@ -75,8 +78,15 @@ class RobotMeshes {
 
   RobotFiles* files_;
   RobotLog* log_;
-  std::map<std::string, absl::StatusOr<std::shared_ptr<const TriangleMesh>>> surfaces_;
-  std::map<Scaled, std::shared_ptr<const TriangleMesh>> visuals_;
+  // A part of one colour, or the whole.
+  struct Visual {
+    std::shared_ptr<const TriangleMesh> mesh;
+    std::optional<Eigen::Vector4d> color;
+  };
+  static std::vector<Visual> SplitByColor(const SurfaceMeshFile& file);
+
+  std::map<std::string, absl::StatusOr<std::shared_ptr<const SurfaceMeshFile>>> surfaces_;
+  std::map<std::pair<Scaled, bool>, std::vector<Visual>> visuals_;  // true: by colour
   std::map<std::tuple<Scaled, MeshUse, int, bool>, std::vector<RobotShape>> collisions_;
   std::map<Scaled, Volume> volumes_;
 };

@@ -223,7 +223,9 @@ class TreeBuilder {
 
 const std::string* XmlElement::Find(std::string_view attribute) const {
   for (const XmlAttribute& a : attributes) {
-    if (a.name == attribute) return &a.value;
+    if (a.name != attribute) continue;
+    a.read = true;
+    return &a.value;
   }
   return nullptr;
 }
@@ -252,6 +254,11 @@ std::optional<XmlElement> ReadXml(std::string_view bytes, std::shared_ptr<const 
                absl::StrCat("has ", bytes.size(), " bytes; expected at most ", kMaxXmlBytes));
     return std::nullopt;
   }
+  const std::size_t end = bytes.find_last_not_of(std::string_view("\0 \t\r\n", 5)) + 1;
+  if (bytes.find('\0', end) != std::string_view::npos) {
+    log->Mended({file, 0}, "zero bytes after the end are ignored");
+    bytes = bytes.substr(0, end);
+  }
   if (bytes.find('\0') != std::string_view::npos) {
     log->Error({file, 0}, "contains a zero byte; expected XML in UTF-8");
     return std::nullopt;
@@ -265,6 +272,17 @@ std::optional<XmlElement> ReadXml(std::string_view bytes, std::shared_ptr<const 
   XmlElement root;
   if (!TreeBuilder(*subtrees, file, log).Build(0, &root)) return std::nullopt;
   return root;
+}
+
+void ReportUnreadAttributes(const XmlElement& element, RobotLog* log) {
+  bool any_read = false;
+  for (const XmlAttribute& a : element.attributes) any_read = any_read || a.read;
+  for (const XmlAttribute& a : element.attributes) {
+    if (any_read && !a.read && a.name.find(':') == std::string::npos && a.name != "xmlns")
+      log->Mended(element.place, absl::StrCat("attribute ", a.name, " of <", element.name,
+                                              "> is unknown and left out"));
+  }
+  for (const XmlElement& child : element.children) ReportUnreadAttributes(child, log);
 }
 
 std::size_t CountElements(const XmlElement& element) {

@@ -13,6 +13,7 @@ namespace pliant::physics {
 struct XmlAttribute {
   std::string name;
   std::string value;
+  mutable bool read = false;  // by Find
 };
 
 // An element of an XML file, independent of the XML library, since robot formats splice, repeat and
@@ -42,6 +43,9 @@ inline constexpr std::size_t kMaxXmlBytes = std::size_t{64} << 20;  // [bytes]
 // kMaxNesting; larger than kMaxXmlBytes. Then nothing is returned.
 std::optional<XmlElement> ReadXml(std::string_view bytes, std::shared_ptr<const std::string> file,
                                   RobotLog* log);
+
+// Reports the attributes that no reader asked for, of elements of which it read others.
+void ReportUnreadAttributes(const XmlElement& element, RobotLog* log);
 
 // Number of elements in this subtree, including its root.
 std::size_t CountElements(const XmlElement& element);

@@ -1,5 +1,6 @@
 #include "physics/scene/robot_files/parts/xml_values.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/ascii.h"
@@ -35,6 +36,8 @@ bool IsIn(double x, Range range) {
       return x > 0 && x <= kMaxDistance;
     case Range::kAngle:
       return std::abs(x) <= kMaxAngle;
+    case Range::kSizeOrZero:
+      return x >= 0 && x <= kMaxDistance;
     case Range::kInfinite:
       return !std::isnan(x);
   }
@@ -55,6 +58,8 @@ const char* Describe(Range range) {
       return "metres, above 0 and at most 1e6";
     case Range::kAngle:
       return "an angle of at most 1e5 in magnitude";
+    case Range::kSizeOrZero:
+      return "metres, above 0 and at most 1e6";
     case Range::kInfinite:
       return "a number";
   }
@@ -71,6 +76,41 @@ std::vector<std::string_view> SplitWords(std::string_view text) {
     if (at > begin) words.push_back(text.substr(begin, at - begin));
   }
   return words;
+}
+
+// Words between commas, if these clearly separate numbers and are no decimal points: each stands
+// beside white space, or they alone separate as many numbers as are expected.
+std::optional<std::vector<std::string_view>> SplitAtCommas(std::string_view text,
+                                                           std::size_t expected) {
+  const auto is_blank = [&](std::size_t i) {
+    return i >= text.size() || absl::ascii_isspace(text[i]);
+  };
+  std::vector<std::string_view> words;
+  bool beside_blanks = true, blanks_alone = false;
+  std::size_t last = std::string_view::npos;  // comma since the last word
+  for (std::size_t at = 0; at < text.size();) {
+    if (text[at] == ',') {
+      beside_blanks = beside_blanks && (is_blank(at + 1) || (at > 0 && is_blank(at - 1)));
+      last = at++;
+    } else if (is_blank(at)) {
+      ++at;
+    } else {
+      const std::size_t begin = at;
+      while (!is_blank(at) && text[at] != ',') ++at;
+      blanks_alone = blanks_alone || (!words.empty() && last == std::string_view::npos);
+      words.push_back(text.substr(begin, at - begin));
+      last = std::string_view::npos;
+    }
+  }
+  if (beside_blanks || (!blanks_alone && words.size() == expected)) return words;
+  return std::nullopt;
+}
+
+// Whether numbers beyond `most` may be ignored: not where they could be a quaternion in place of
+// three angles.
+bool IsClearWithout(const XmlValue& value, std::size_t count, std::size_t most) {
+  const bool angles = value.attribute == "rpy" || value.attribute == "euler";
+  return count > most && !(most == 6 && count == 7) && !(angles && count == 4);
 }
 
 std::string_view Trim(std::string_view text) {
@@ -114,7 +154,20 @@ std::optional<double> ParseNumber(std::string_view text) {
 bool ReadNumbers(const XmlValue& value, std::size_t least, std::size_t most,
                  std::vector<double>* out, RobotLog* log, Range range) {
   if (value.text == nullptr) return false;
-  const std::vector<std::string_view> words = SplitWords(*value.text);
+  std::vector<std::string_view> words = SplitWords(*value.text);
+  if (value.text->find(',') != std::string::npos) {
+    if (auto split = SplitAtCommas(*value.text, least == most && most > 1 ? most : 0)) {
+      words = *std::move(split);
+      log->Mended(value.owner->place,
+                  absl::StrCat(value.Name(), ": commas between numbers are read as spaces"));
+    }
+  }
+  const std::size_t given = words.size();
+  const bool too_many = IsClearWithout(value, given, most) &&
+                        std::all_of(words.begin(), words.end(), [](std::string_view word) {
+                          return ParseNumber(word).has_value();
+                        });
+  if (too_many) words.resize(most);
   const auto refuse = [&](const std::string& what, const std::string& expected) {
     log->Error(value.owner->place, absl::StrCat(value.Name(), ": ", what, "; expected ", expected));
     return false;
@@ -145,6 +198,12 @@ bool ReadNumbers(const XmlValue& value, std::size_t least, std::size_t most,
     numbers.push_back(*x + 0.0);  // −0 becomes 0
   }
   *out = std::move(numbers);
+  if (too_many) {
+    log->Mended(value.owner->place,
+                absl::StrCat(value.Name(), ": ", QuotedText(*value.text), " has ", given,
+                             " numbers; the first ", most == 1 ? "" : absl::StrCat(most, " "),
+                             most == 1 ? "is used" : "are used"));
+  }
   return true;
 }
 

@@ -36,6 +36,7 @@ enum class Range {
   kNotNegative,  // in [0, 1e30]
   kLength,       // |x| ≤ 1e6, a position [m]
   kSize,         // in (0, 1e6], a size [m]
+  kSizeOrZero,   // in [0, 1e6], where a shape without size is left out
   kAngle,        // |x| ≤ 1e5 [rad or degrees]
   kInfinite      // infinite too
 };

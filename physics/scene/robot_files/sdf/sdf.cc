@@ -55,7 +55,7 @@ class SdfReader {
         log_->LeftOut(child.place, absl::StrCat("<", child.name, ">"));
       }
     }
-    if (!log_->ok() || !frames_.Resolve(log_)) return;
+    if (!frames_.Resolve(log_)) return;
     Finish();
   }
 
@@ -216,6 +216,7 @@ class SdfReader {
     const int number = static_cast<int>(draft_->robot.links.size());
     if (!deformable) frame.link = number;
     const int added = frames_.Add(std::move(frame), log_);
+    complete_ = complete_ && added != FrameGraph::kNone;
     if (added == FrameGraph::kNone) return;
     const std::string name = NameIn(model, element.Get("name"));
     if (deformable) {
@@ -253,7 +254,16 @@ class SdfReader {
       if (frame.relative_to.empty()) frame.relative_to = child->text;
       frame.attached_to = child->text;
     }
+    // the name then refers to the link
+    if (const int other = frames_.Find(element.Get("name"), model.scope);
+        other > FrameGraph::kWorld && frames_.frame(other).link >= 0) {
+      log_->Mended(element.place, absl::StrCat(element.Label(),
+                                               ": has the name of a link; its "
+                                               "frame cannot be named"));
+      frame.name = absl::StrCat(model.scope, "__joint__", element.Get("name"));
+    }
     const int added = frames_.Add(std::move(frame), log_);
+    complete_ = complete_ && added != FrameGraph::kNone;
     if (added != FrameGraph::kNone) joints_.push_back({&element, model.scope, model.prefix, added});
   }
 
@@ -378,8 +388,10 @@ class SdfReader {
   }
 
   void Finish() {
+    // without all ends of the joints there is no tree, whose errors would only follow from these
+    const int before = log_->errors();
     ReadSdfJoints(joints_, &frames_, draft_, log_);
-    if (!log_->ok()) return;
+    const bool connected = log_->errors() == before && complete_;
     const std::vector<bool> fixed = FindFixedLinks(*draft_, options_.fixed_base);
     for (const Link& link : links_) {
       ReadSdfLink(*link.element, link.folder, fixed[link.number], options_, meshes_,
@@ -418,7 +430,10 @@ class SdfReader {
     if (draft_->robot.links.empty() && draft_->robot.deformables.empty()) {
       log_->Error(root_.place, "<sdf>: has no links; expected a <model> with at least one <link>");
     }
-    if (!log_->ok()) return;
+    if (!connected || draft_->robot.links.empty()) {
+      draft_->sorted = log_->ok();
+      return;
+    }
     std::vector<RigidTransform> X_WB;
     for (const int frame : link_frames_) X_WB.push_back(frames_.X_WF(frame));
     BuildLinkTree(X_WB, /*one_root=*/false, draft_, log_);
@@ -442,6 +457,7 @@ class SdfReader {
   std::vector<std::pair<std::string, int>> named_frames_;
   std::vector<std::pair<const XmlElement*, std::string>> tags_;
   std::string minor_text_;
+  bool complete_ = true;  // all links and joints were added
   int includes_ = 0;
   std::size_t included_elements_ = 0;
 };

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "physics/scene/robot_files/parts/defects.h"
 #include "physics/scene/robot_files/parts/drake_tags.h"
 #include "physics/spatial/trig.h"
 
@@ -251,14 +252,9 @@ class JointReader {
       double lower = -kInfinity, upper = kInfinity;
       ReadNumber(TextOfChild(*limit, "lower"), &lower, log_, Range::kInfinite);
       ReadNumber(TextOfChild(*limit, "upper"), &upper, log_, Range::kInfinite);
-      if (lower > upper) {
-        log_->Error(limit->place, absl::StrCat(element.Label(), ": its lower limit ", lower,
-                                               " is above the upper limit ", upper,
-                                               joint->type == JointType::kPrismatic ? " m" : " rad",
-                                               "; expected lower ≤ upper"));
-      } else if (!continuous) {
-        joint->lower = lower <= -kNoLimit ? -kInfinity : lower;
-        joint->upper = upper >= kNoLimit ? kInfinity : upper;
+      if (!continuous) {
+        SetLimits(lower <= -kNoLimit ? -kInfinity : lower, upper >= kNoLimit ? kInfinity : upper,
+                  limit->place, element.Label(), joint, log_);
       }
       // a negative value means no limit
       const std::pair<const char*, double*> bounds[] = {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "physics/geometry/convex_hull.h"
+#include "physics/scene/robot_files/parts/defects.h"
 #include "physics/scene/robot_files/parts/drake_tags.h"
 #include "physics/scene/robot_files/parts/link_checks.h"
 #include "physics/spatial/trig.h"
@@ -33,7 +34,7 @@ double ReadSize(const XmlElement& element, const char* child, RobotLog* log) {
     log->Error(element.place, absl::StrCat("<", element.name, ">: <", child,
                                            "> is missing; expected a length in metres"));
   }
-  ReadNumber(value, &size, log, Range::kSize);
+  ReadNumber(value, &size, log, Range::kSizeOrZero);
   return size;
 }
 
@@ -101,10 +102,13 @@ class LinkReader {
       const MeshRequest request = ReadMesh(*mesh, element);
       if (collision) {
         shapes = meshes_->MakeCollisions(request, shape, fixed_);
-      } else if (auto visual = meshes_->MakeVisual(request, shape)) {
-        shapes.push_back(*std::move(visual));
+      } else {
+        shapes = meshes_->MakeVisuals(request, shape);
       }
-    } else if (ReadPrimitive(*geometry, &shape.shape)) {
+    } else if (ReadPrimitive(*geometry, &shape.shape) &&
+               !LeaveOutWithoutVolume(shape.shape.geometry, geometry->place,
+                                      absl::StrCat(element_.Label(), ": ", element.Label()),
+                                      log_)) {
       shapes.push_back(std::move(shape));
     }
     if (collision) {
@@ -156,7 +160,7 @@ class LinkReader {
       const XmlValue value = TextOfChild(*box, "size");
       if (value.text == nullptr)
         log_->Error(box->place, "<box>: <size> is missing; expected three lengths in metres");
-      ReadVector(value, &size, log_, Range::kSize);
+      ReadVector(value, &size, log_, Range::kSizeOrZero);
       out = Box{0.5 * size};
       return true;
     }
@@ -169,12 +173,14 @@ class LinkReader {
       return true;
     }
     if (const XmlElement* cone = geometry.Child("cone")) {
-      out = MakeCone(ReadSize(*cone, "radius", log_), ReadSize(*cone, "length", log_));
+      const Cylinder hull{ReadSize(*cone, "radius", log_), ReadSize(*cone, "length", log_)};
+      out = hull;
+      if (!HasNoVolume(hull)) out = MakeCone(hull.radius, hull.length);
       return true;
     }
     if (const XmlElement* ellipsoid = geometry.Child("ellipsoid")) {
       Vector3d radii = Vector3d::Ones();
-      ReadVector(TextOfChild(*ellipsoid, "radii"), &radii, log_, Range::kSize);
+      ReadVector(TextOfChild(*ellipsoid, "radii"), &radii, log_, Range::kSizeOrZero);
       out = Ellipsoid{radii};
       return true;
     }
@@ -192,10 +198,10 @@ class LinkReader {
       log_->LeftOut(geometry.place, absl::StrCat("geometry <", name, ">"),
                     "it is neither shown nor in contact");
     } else {
-      log_->Error(geometry.place,
-                  absl::StrCat(element_.Label(), ": geometry <", name,
-                               "> is unknown; expected box, sphere, cylinder, capsule, cone, "
-                               "ellipsoid, plane or mesh"));
+      log_->Mended(geometry.place,
+                   absl::StrCat(element_.Label(), ": geometry <", name,
+                                "> is unknown, and left out; expected box, sphere, cylinder, "
+                                "capsule, cone, ellipsoid, plane or mesh"));
     }
     return false;
   }
@@ -426,11 +432,11 @@ bool ReadSdfDeformable(const XmlElement& element, const std::string& folder, Rob
     Shape shape;
     if (!reader.ReadPrimitive(*geometry, &shape)) return false;
     if (std::holds_alternative<HalfSpace>(shape.geometry) ||
-        std::holds_alternative<ConvexMesh>(shape.geometry)) {
+        std::holds_alternative<ConvexMesh>(shape.geometry) || HasNoVolume(shape.geometry)) {
       log->Error(geometry->place,
                  absl::StrCat(element.Label(), ": <", geometry->children[0].name,
                               "> cannot be deformable; expected a mesh, box, sphere, cylinder, "
-                              "capsule or ellipsoid"));
+                              "capsule or ellipsoid, with a size above 0"));
       return false;
     }
     body->primitive = shape.geometry;

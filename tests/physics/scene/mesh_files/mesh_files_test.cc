@@ -191,6 +191,23 @@ std::string WriteGmsh4(const TetrahedralMesh& mesh, bool binary) {
   return w.out;
 }
 
+std::string WriteMedit(const TetrahedralMesh& mesh) {
+  Writer w;
+  w.Text(absl::StrCat("MeshVersionFormatted 2\nDimension 3\n# made by a test\nVertices\n",
+                      mesh.vertices.size(), "\n"));
+  for (const auto& p : mesh.vertices) {
+    for (int i = 0; i < 3; ++i) w.Put(p[i]);
+    w.Put(0);
+  }
+  w.Text(absl::StrCat("\nTriangles 1\n1 2 3 7\nTetrahedra\n", mesh.tetrahedra.size(), "\n"));
+  for (std::size_t i = 0; i < mesh.tetrahedra.size(); ++i) {
+    for (const int v : mesh.tetrahedra[i]) w.Put(v + 1);
+    w.Put(mesh.labels[i]);
+  }
+  w.Text("\nEnd       \n");
+  return w.out;
+}
+
 std::map<std::string, std::string> MakeFiles() {
   const TetrahedralMesh mesh = MakeSample();
   return {{"vtk text", WriteVtk(mesh, false, 4)},
@@ -201,7 +218,8 @@ std::map<std::string, std::string> MakeFiles() {
           {"gmsh 2 binary", WriteGmsh2(mesh, true)},
           {"gmsh 2 big-endian", WriteGmsh2(mesh, true, true)},
           {"gmsh 4 text", WriteGmsh4(mesh, false)},
-          {"gmsh 4 binary", WriteGmsh4(mesh, true)}};
+          {"gmsh 4 binary", WriteGmsh4(mesh, true)},
+          {"medit", WriteMedit(mesh)}};
 }
 
 std::string ErrorOf(const std::string& bytes, const std::string& name = "ball.msh") {
@@ -237,7 +255,163 @@ TEST(VolumeMeshFiles, OtherCellsAreLeftOutWithAWarning) {
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_THAT(file->mesh.tetrahedra, SizeIs(2));
   ASSERT_THAT(file->warnings, SizeIs(1));
-  EXPECT_EQ(file->warnings[0], "two.vtk: ignored 1 cells that are not tetrahedra (type 5)");
+  EXPECT_EQ(file->warnings[0], "two.vtk: ignored 1 other cells (type 5)");
+}
+
+// A cell of each shape with its corners, volume and tetrahedra.
+struct OneCell {
+  const char* kind;
+  int vtk, gmsh;  // types of second order
+  const char* abaqus;
+  std::vector<Eigen::Vector3d> corners;
+  int second;  // nodes of the second order
+  double volume;
+};
+
+std::vector<OneCell> MakeCells() {
+  return {
+      {"tetrahedron", 24, 11, "C3D10M", {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, 10, 1 / 6.0},
+      {"hexahedron",
+       25,
+       17,
+       "C3D20R",
+       {{0, 0, 0}, {2, 0, 0}, {2, 1, 0}, {0, 1, 0}, {0, 0, 1}, {2, 0, 1}, {2, 1, 1}, {0, 1, 1}},
+       20,
+       2},
+      {"prism",
+       26,
+       18,
+       "C3D15",
+       {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 3}, {1, 0, 3}, {0, 1, 3}},
+       15,
+       1.5},
+      {"pyramid", 27, 19, "C3D13", {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}, {0, 0, 3}}, 13, 1}};
+}
+
+TEST(VolumeMeshFiles, CellsOfSecondOrderAreReadByTheirCornersAndOthersDivided) {
+  for (const OneCell& cell : MakeCells()) {
+    // the nodes between the corners follow them, wherever they are
+    std::string points, numbers, abaqus, gmsh, list;
+    for (int i = 0; i < cell.second; ++i) {
+      const Eigen::Vector3d p = i < static_cast<int>(cell.corners.size())
+                                    ? cell.corners[i]
+                                    : Eigen::Vector3d(0.01 * i, 0.5, 0.5);
+      const std::string xyz = absl::StrCat(p.x(), " ", p.y(), " ", p.z(), "\n");
+      points += xyz;
+      absl::StrAppend(&gmsh, i + 1, " ", xyz);
+      absl::StrAppend(&abaqus, i + 1, ", ", p.x(), ", ", p.y(), ",", p.z(), "\n");
+      absl::StrAppend(&numbers, " ", i);
+      // long elements continue on the next line
+      absl::StrAppend(&list, i == 10 ? ",\n" : ", ", i + 1);
+    }
+    const std::string vtk =
+        absl::StrCat("# vtk DataFile Version 3.0\nx\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS ",
+                     cell.second, " double\n", points, "CELLS 1 ", cell.second + 1, "\n",
+                     cell.second, numbers, "\nCELL_TYPES 1\n", cell.vtk, "\n");
+    std::string gmsh_numbers;
+    for (int i = 0; i < cell.second; ++i) absl::StrAppend(&gmsh_numbers, " ", i + 1);
+    const std::string msh = absl::StrCat("$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n",
+                                         cell.second, "\n", gmsh, "$EndNodes\n$Elements\n1\n1 ",
+                                         cell.gmsh, " 2 1 1", gmsh_numbers, "\n$EndElements\n");
+    const std::string inp =
+        absl::StrCat("** a comment\n*Heading\nanything\n*NODE\n", abaqus,
+                     "*ELEMENT, TYPE=", cell.abaqus, ", ELSET=All\n1", list, "\n*STEP\n");
+    for (const std::string& bytes : {vtk, msh, inp}) {
+      const auto file = ReadVolumeMesh(bytes, "cell");
+      ASSERT_TRUE(file.ok()) << cell.kind << ": " << file.status();
+      EXPECT_NEAR(CalcVolume(file->mesh), cell.volume, 1e-15) << cell.kind;
+      for (const auto& t : file->mesh.tetrahedra) {
+        TetrahedralMesh one{file->mesh.vertices, {t}, {}};
+        EXPECT_GT(CalcVolume(one), 0.01) << cell.kind;
+      }
+      EXPECT_THAT(file->warnings, testing::Contains(HasSubstr("of higher order are read by")));
+    }
+  }
+}
+
+// A bent row of hexahedra, prisms and pyramids, numbered at random: each face inside belongs to two
+// tetrahedra, each face outside to one, and the boundary is closed.
+TEST(VolumeMeshFiles, DividedCellsOfNeighboursShareTheirFaces) {
+  std::uint64_t state = 7;
+  const auto random = [&state](std::uint64_t below) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (state >> 33) % below;
+  };
+  for (int round = 0; round < 50; ++round) {
+    constexpr int kLayers = 6;
+    // four corners to a layer, then the tip of a pyramid on the last
+    std::vector<Eigen::Vector3d> points;
+    for (int k = 0; k <= kLayers; ++k) {
+      for (const auto& [x, y] : {std::pair(0.0, 0.0), {1.0, 0.0}, {1.0, 1.0}, {0.0, 1.0}})
+        points.emplace_back(x + 0.1 * k * k, y, k);
+    }
+    points.emplace_back(0.1 * kLayers * kLayers + 0.5, 0.5, kLayers + 1.0);
+    std::vector<int> number(points.size());
+    for (std::size_t i = 0; i < number.size(); ++i) {
+      number[i] = static_cast<int>(i);
+      std::swap(number[i], number[random(i + 1)]);
+    }
+    std::vector<Eigen::Vector3d> placed(points.size());
+    for (std::size_t i = 0; i < points.size(); ++i) placed[number[i]] = points[i];
+    std::string cells;
+    const auto line = [&](std::vector<int> corners) {
+      for (const int c : corners) absl::StrAppend(&cells, " ", number[c] + 1);
+      cells += " 1\n";
+    };
+    std::string prisms;
+    for (int k = 0; k < kLayers; ++k) {
+      const int b = 4 * k, t = b + 4;
+      if (k % 2 == 0) {
+        line({b, b + 1, b + 2, b + 3, t, t + 1, t + 2, t + 3});
+        continue;
+      }
+      std::swap(cells, prisms);
+      // the cut leaves the quadrilaterals below and above whole
+      line({b, b + 1, t, b + 3, b + 2, t + 3});
+      line({b + 1, t + 1, t, b + 2, t + 2, t + 3});
+      std::swap(cells, prisms);
+    }
+    std::string text =
+        absl::StrCat("MeshVersionFormatted 2 Dimension 3\nVertices ", placed.size(), "\n");
+    for (const auto& p : placed) absl::StrAppend(&text, p.x(), " ", p.y(), " ", p.z(), " 0\n");
+    absl::StrAppend(&text, "Hexahedra ", kLayers / 2, "\n", cells, "Prisms ", kLayers, "\n", prisms,
+                    "Pyramids 1\n");
+    cells.clear();
+    const int last = 4 * kLayers;
+    line({last, last + 1, last + 2, last + 3, last + 4});
+    const auto file = ReadVolumeMesh(text + cells + "End\n", "row.mesh");
+    ASSERT_TRUE(file.ok()) << file.status();
+    EXPECT_EQ(file->mesh.tetrahedra.size(), 6u * (kLayers / 2) + 3u * kLayers + 2u);
+    EXPECT_NEAR(CalcVolume(file->mesh), kLayers + 1 / 3.0, 1e-12);
+    // 2 triangles to each quadrilateral outside, 4 at the tip; more where faces do not match
+    const BoundarySurface boundary = ExtractBoundary(file->mesh);
+    EXPECT_EQ(boundary.triangles.size(), 2u + 8u * kLayers + 4u);
+  }
+}
+
+TEST(VolumeMeshFiles, AbaqusSetsAndPartsAreLabels) {
+  const std::string nodes = "*Node\n1, 0,0,0\n2, 1,0,0\n3, 0,1,0\n4, 0,0,1\n";
+  const std::string text = "*Part, name=A\n" + nodes +
+                           "*Element, type=C3D4, elset=stiff\n1, 1,2,3,4\n*End Part\n"
+                           "*Part, name=B\n" +
+                           nodes +
+                           "*Element, type=C3D4\n1, 1,2,3,4\n"
+                           "*Element, type=S3\n2, 1,2,3\n*End Part\n";
+  const auto file = ReadVolumeMesh(text, "two.inp");
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->mesh.labels, std::vector<int>({1, 2}));
+  EXPECT_EQ(file->mesh.vertices.size(), 8u);
+  EXPECT_THAT(file->warnings, testing::UnorderedElementsAre(
+                                  HasSubstr("ignored 1 other cells (type S3)"),
+                                  HasSubstr("labels number the element sets: 1 is stiff, 2 is B")));
+  EXPECT_THAT(ErrorOf(nodes + "*ELEMENT, TYPE=C3D4\n1, 1,2,3,9\n", "x.inp"),
+              StartsWith("x.inp:7: expected the number of a node, found 9"));
+  EXPECT_THAT(ErrorOf(nodes + "*ELEMENT, TYPE=C3D4\n1, 1,2,3\n", "x.inp"),
+              StartsWith("x.inp:7: expected 4 nodes of an element of type C3D4, found 3"));
+  EXPECT_THAT(ErrorOf("*NODE\n1, 0, 0\n", "x.inp"), StartsWith("x.inp:2: expected a node"));
+  EXPECT_THAT(ErrorOf("*NODE\n1, 0, nan, 0\n", "x.inp"), StartsWith("x.inp:2: expected a node"));
+  EXPECT_THAT(ErrorOf("*INCLUDE, INPUT=mesh.inp\n", "x.inp"), HasSubstr("is not followed"));
+  EXPECT_THAT(ErrorOf(nodes, "x.inp"), HasSubstr("expected *ELEMENT of type C3D4"));
 }
 
 TEST(VolumeMeshFiles, EveryTruncationIsAnErrorThatNamesItsPlace) {
@@ -314,8 +488,8 @@ TEST(VolumeMeshFiles, WhatIsNoTetrahedralMeshIsNamed) {
       ErrorOf(
           "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n3\n1 0 0 0\n2 1 0 0\n3 0 1 0\n$EndNodes\n"
           "$Elements\n1\n1 2 2 1 1 1 2 3\n$EndElements\n"),
-      HasSubstr("expected tetrahedra (element type 4), found 1 other elements (type 2). Mesh the "
-                "volume"));
+      HasSubstr("expected tetrahedra (element type 4) or other solid elements, found 1 other cells "
+                "(type 2). Mesh the volume"));
 }
 
 TEST(VolumeMeshFiles, MutatedFilesGiveASoundMeshOrAnError) {

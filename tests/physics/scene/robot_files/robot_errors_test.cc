@@ -5,7 +5,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "physics/scene/robot_files/parts/defects.h"
 #include "physics/scene/robot_files/parts/xml_tree.h"
+#include "physics/spatial/trig.h"
 #include "tests/physics/scene/robot_files/robot_text.h"
 
 namespace pliant::physics {
@@ -157,26 +159,35 @@ TEST(RobotErrors, MissingParentsAndChildrenAreNamed) {
 TEST(RobotErrors, DuplicateNamesAreNamed) {
   EXPECT_THAT(ErrorsOf(RobotText(LinkText("a") + LinkText("a"))),
               ElementsAre("3: link \"a\": the name is already taken, on line 2. Rename one"));
-  EXPECT_THAT(ErrorsOf(RobotText(LinkText("a") + LinkText("b") + LinkText("c") +
-                                 JointText("j", "a", "b") + JointText("j", "b", "c"))),
-              Contains(HasSubstr("joint \"j\": the name is already taken")));
+  // joints that nothing refers to are renamed
+  const std::string twice = LinkText("a") + LinkText("b") + LinkText("c") +
+                            JointText("j", "a", "b") + JointText("j", "b", "c");
+  EXPECT_THAT(WarningsOf(RobotText(twice)),
+              ElementsAre(HasSubstr("the name is already taken; it is called \"j_2\"")));
+  EXPECT_EQ(LinkOf(ReadGood(RobotText(twice)), "c").joint.name, "j_2");
+  EXPECT_THAT(
+      ErrorsOf(RobotText(twice + LinkText("d") + JointText("k", "c", "d", "<mimic joint=\"j\"/>"))),
+      ElementsAre(HasSubstr("may be one of several joints of this name")));
 }
 
-TEST(RobotErrors, LowerLimitsAboveUpperOnesAreNamed) {
-  const std::string expected = "its lower limit 2 is above the upper limit 1";
+TEST(RobotErrors, LimitsTheWrongWayRoundLeaveTheJointFree) {
+  const std::string expected = "its lower limit 2 is above the upper limit 1; it is free";
+  const std::string urdf =
+      RobotText(LinkText("a") + LinkText("b") +
+                JointText("j", "a", "b", "<limit lower=\"2\" upper=\"1\"/>", "revolute"));
+  EXPECT_THAT(WarningsOf(urdf), ElementsAre("4: joint \"j\": " + expected + ", without limits"));
+  EXPECT_EQ(JointOf(ReadGood(urdf), "j").lower, -kInfinity);
+  EXPECT_EQ(JointOf(ReadGood(urdf), "j").upper, kInfinity);
+  EXPECT_THAT(ErrorsOf(urdf, {.strict = true}), Contains(HasSubstr(expected)));
   EXPECT_THAT(
-      ErrorsOf(RobotText(LinkText("a") + LinkText("b") +
-                         JointText("j", "a", "b", "<limit lower=\"2\" upper=\"1\"/>", "revolute"))),
-      ElementsAre("4: joint \"j\": its lower limit 2 is above the upper limit 1 rad; expected "
-                  "lower ≤ upper"));
-  EXPECT_THAT(ErrorsOf("<sdf version=\"1.7\"><model name=\"m\"><link name=\"a\"/><link name=\"b\"/>"
-                       "<joint name=\"j\" type=\"prismatic\"><parent>a</parent><child>b</child>"
-                       "<axis><xyz>0 0 1</xyz><limit><lower>2</lower><upper>1</upper></limit>"
-                       "</axis></joint></model></sdf>"),
-              ElementsAre(HasSubstr(expected + " m")));
-  EXPECT_THAT(ErrorsOf("<mujoco><worldbody><body><joint name=\"j\" range=\"2 1\"/><geom "
-                       "size=\"1\"/></body></worldbody></mujoco>"),
-              ElementsAre(HasSubstr(expected)));
+      WarningsOf("<sdf version=\"1.7\"><model name=\"m\"><link name=\"a\"/><link name=\"b\"/>"
+                 "<joint name=\"j\" type=\"prismatic\"><parent>a</parent><child>b</child>"
+                 "<axis><xyz>0 0 1</xyz><limit><lower>2</lower><upper>1</upper></limit>"
+                 "</axis></joint></model></sdf>"),
+      Contains(HasSubstr(expected)));
+  EXPECT_THAT(WarningsOf("<mujoco><compiler angle=\"radian\"/><worldbody><body><joint name=\"j\" "
+                         "range=\"2 1\"/><geom size=\"1\"/></body></worldbody></mujoco>"),
+              Contains(HasSubstr(expected)));
 }
 
 TEST(RobotErrors, AxesAreScaledOrRefused) {
@@ -202,30 +213,73 @@ std::string Inertial(double mass, double ixx, double iyy, const std::string& izz
                       "</collision>");
 }
 
-TEST(RobotErrors, InertiaThatNoBodyHasIsNamedAndCanBeRecomputed) {
+TEST(RobotErrors, InertiaThatNoBodyHasIsReplacedByTheNearest) {
   const std::string text = RobotText(LinkText("a") + LinkText("wrist", Inertial(6, 1, 1, "2.02")) +
                                      JointText("j", "a", "wrist"));
-  EXPECT_THAT(ErrorsOf(text),
-              ElementsAre(AllOf(StartsWith("3: link \"wrist\": inertia is not physical"),
-                                HasSubstr("exceeds the sum of the others by 0.02"),
-                                HasSubstr("set `recompute_inertia: true`"))));
+  const auto said = AllOf(StartsWith("3: link \"wrist\": inertia is not physical"),
+                          HasSubstr("exceeds the sum of the others by 0.02"),
+                          HasSubstr("set `recompute_inertia: true`"));
+  EXPECT_THAT(WarningsOf(text), ElementsAre(said));
+  EXPECT_THAT(ErrorsOf(text, {.strict = true}), ElementsAre(said));
+  // the excess of 0.02 is spread evenly over the three moments
+  const Eigen::Vector3d moments(1 + 0.02 / 3, 1 + 0.02 / 3, 2.02 - 0.02 / 3);
+  EXPECT_LT(
+      (LinkOf(ReadGood(text), "wrist").inertia - Eigen::Matrix3d(moments.asDiagonal())).norm(),
+      kUlps);
   const RobotDescription robot = ReadGood(text, {.recompute_inertia = true});
   // the inertia is that of a cube, with the file's mass of 6 kg
   EXPECT_EQ(LinkOf(robot, "wrist").mass, 6);
   EXPECT_LT((LinkOf(robot, "wrist").inertia - Eigen::Matrix3d::Identity()).norm(), 1e-14);
-  EXPECT_THAT(ErrorsOf(RobotText(LinkText("a", Inertial(1, 1, 1, "-1")))),
-              ElementsAre(HasSubstr("smallest principal moment is -1")));
+  const std::string negative = RobotText(LinkText("a", Inertial(1, 1, 2, "-1")));
+  EXPECT_THAT(WarningsOf(negative), Contains(HasSubstr("smallest principal moment is -1")));
+  // the nearest tensor is that of a rod along z
+  const Eigen::Matrix3d rod = Eigen::Vector3d(1.5, 1.5, 0).asDiagonal();
+  EXPECT_LT((NearestInertia(Eigen::Matrix3d(Eigen::Vector3d(1, 2, -1).asDiagonal())) - rod).norm(),
+            kUlps);
+}
+
+// No tensor of a mass distribution is nearer: those around the projection are all farther away.
+TEST(RobotErrors, NearestInertiaIsAProjection) {
+  const Eigen::Matrix3d turn =
+      RotationFromVector(Eigen::Vector3d(0.3, -0.8, 0.5)).toRotationMatrix();
+  for (const Eigen::Vector3d& moments :
+       {Eigen::Vector3d(1, 1, 3), Eigen::Vector3d(0.1, 0.2, 5), Eigen::Vector3d(-1, 2, 4),
+        Eigen::Vector3d(-3, -2, -1), Eigen::Vector3d(2, 3, 4)}) {
+    const Eigen::Matrix3d tensor = turn * moments.asDiagonal() * turn.transpose();
+    const Eigen::Matrix3d nearest = NearestInertia(tensor);
+    const double distance = (nearest - tensor).norm();
+    for (double a = 0; a <= 4; a += 0.5) {
+      for (double b = 0; b <= 4; b += 0.5) {
+        for (double c = 0; c <= 4; c += 0.5) {
+          // of the mass a, b, c at unit distance along each axis
+          const Eigen::Vector3d own(b + c, a + c, a + b);
+          const Eigen::Matrix3d other = turn * own.asDiagonal() * turn.transpose();
+          EXPECT_GE((other - tensor).norm(), distance - 1e-13);
+        }
+      }
+    }
+    // a decomposition is exact to a few ulp of the norm
+    EXPECT_LT((NearestInertia(nearest) - nearest).norm(), kUlps * tensor.norm());
+  }
+}
+
+TEST(RobotErrors, InertiaWithoutMassIsLeftOut) {
+  const std::string text =
+      RobotText(LinkText("a") + LinkText("b", Inertial(0, 1, 1, "1")) + LinkText("c") +
+                JointText("j", "a", "b") + JointText("k", "b", "c"));
+  EXPECT_THAT(WarningsOf(text), ElementsAre(HasSubstr("link \"b\": has inertia but no mass")));
+  EXPECT_EQ(LinkOf(ReadGood(text), "b").inertia.norm(), 0);
+  EXPECT_THAT(ErrorsOf(text, {.strict = true}), SizeIs(1));
 }
 
 TEST(RobotErrors, RoundedInertiaIsPhysical) {
-  EXPECT_THAT(ErrorsOf(RobotText(LinkText("a", Inertial(1, 1, 1, "2.000001")))), IsEmpty());
-  EXPECT_THAT(ErrorsOf(RobotText(LinkText("a", Inertial(1, 1, 1, "2.000003")))), SizeIs(1));
+  EXPECT_THAT(WarningsOf(RobotText(LinkText("a", Inertial(1, 1, 1, "2.000001")))), IsEmpty());
+  EXPECT_THAT(WarningsOf(RobotText(LinkText("a", Inertial(1, 1, 1, "2.000003")))), SizeIs(1));
 }
 
 TEST(RobotErrors, InertiaDoesNotMatterWhereNothingMoves) {
   const std::string text = RobotText(LinkText("a", Inertial(6, 1, 1, "3")));
-  EXPECT_THAT(ErrorsOf(text), SizeIs(1));
-  EXPECT_THAT(ErrorsOf(text, {.fixed_base = true}), IsEmpty());
+  EXPECT_THAT(WarningsOf(text), ElementsAre(HasSubstr("The nearest that a body can have")));
   EXPECT_THAT(WarningsOf(text, {.fixed_base = true}),
               ElementsAre(HasSubstr("It does not matter where the link is fixed")));
 }
@@ -256,6 +310,162 @@ TEST(RobotErrors, PointsOnAnAxisDoNotTurn) {
   const std::string beside = "<inertial><origin xyz=\"0.1 0 0\"/><mass value=\"1\"/></inertial>";
   EXPECT_THAT(ErrorsOf(RobotText(LinkText("a") + LinkText("b", beside) + JointText("j", "a", "b"))),
               IsEmpty());
+}
+
+// ---- files as people have them
+
+std::string BoxText(const std::string& size) {
+  return RobotText("<link name=\"a\"><collision><geometry><box size=\"" + size +
+                   "\"/></geometry></collision></link>");
+}
+
+TEST(RobotMends, ListsMayHaveCommasAndTooManyNumbers) {
+  for (const char* size : {"1, 2, 3", "1 , 2 ,3", "1,2,3", "1, 2 3,"}) {
+    const RobotDescription robot = ReadGood(BoxText(size));
+    EXPECT_EQ(std::get<Box>(robot.links[0].collisions.at(0).shape.geometry).half_size,
+              Eigen::Vector3d(0.5, 1, 1.5))
+        << size;
+    EXPECT_THAT(WarningsOf(BoxText(size)), Contains(HasSubstr("commas between numbers")));
+    EXPECT_THAT(ErrorsOf(BoxText(size), {.strict = true}), SizeIs(1));
+  }
+  EXPECT_THAT(WarningsOf(BoxText("1 2 3 4")),
+              Contains(HasSubstr("has 4 numbers; the first 3 are used")));
+  // a decimal comma, or four numbers for three angles, may mean anything
+  EXPECT_THAT(ErrorsOf(BoxText("0,5 0,3 0,2")), ElementsAre(HasSubstr("is not a number")));
+  EXPECT_THAT(ErrorsOf(RobotText(LinkText("a") + LinkText("b") +
+                                 JointText("j", "a", "b", "<origin rpy=\"0 0 0 1\"/>"))),
+              ElementsAre(HasSubstr("has 4 numbers; expected 3")));
+}
+
+TEST(RobotMends, ShapesWithoutSizeAreLeftOut) {
+  EXPECT_THAT(WarningsOf(BoxText("1 0 1")), Contains(HasSubstr("size of 0 is left out")));
+  EXPECT_THAT(ReadGood(BoxText("1 0 1")).links[0].collisions, IsEmpty());
+  EXPECT_THAT(ErrorsOf(BoxText("1 0 1"), {.strict = true}), SizeIs(1));
+  const std::string mjcf =
+      "<mujoco><worldbody><body><geom size=\"0\"/><geom type=\"box\" size=\"1 1 1\"/></body>"
+      "</worldbody></mujoco>";
+  EXPECT_THAT(ReadGood(mjcf).links[0].collisions, SizeIs(1));
+  EXPECT_THAT(WarningsOf(mjcf), ElementsAre(HasSubstr("with a size of 0 is left out")));
+}
+
+TEST(RobotMends, UnknownShapesAndAttributesAreLeftOut) {
+  const std::string text = RobotText(
+      "<link name=\"a\" colour=\"red\"><collision><geometry><blob/></geometry></collision></link>");
+  EXPECT_THAT(
+      WarningsOf(text),
+      testing::IsSupersetOf({HasSubstr("geometry <blob> is unknown, and left out"),
+                             HasSubstr("attribute colour of <link> is unknown and left out")}));
+  EXPECT_THAT(ErrorsOf(text, {.strict = true}), SizeIs(2));
+}
+
+TEST(RobotMends, ZeroBytesAfterTheEndAreIgnored) {
+  const std::string text = RobotText(LinkText("a"));
+  EXPECT_THAT(WarningsOf(text + std::string("\0\n\0", 3)),
+              ElementsAre(HasSubstr("zero bytes after the end")));
+  EXPECT_THAT(ErrorsOf(text.substr(0, 10) + std::string(1, '\0') + text.substr(10)),
+              ElementsAre(HasSubstr("contains a zero byte")));
+}
+
+TEST(RobotMends, AllErrorsOfAFileComeAtOnce) {
+  EXPECT_THAT(
+      ErrorsOf(RobotText(LinkText("a") + LinkText("b") +
+                         JointText("j", "a", "b", "<origin xyz=\"x 0 0\"/>") +
+                         "<link name=\"c\"/>")),
+      ElementsAre(HasSubstr("\"x\" is not a number"), HasSubstr("link \"c\" is not connected")));
+  EXPECT_THAT(
+      ErrorsOf("<mujoco><worldbody><body name=\"a\"><geom size=\"x\"/><body name=\"b\">"
+               "<joint axis=\"0 0 0\"/><geom size=\"y\"/></body></body></worldbody></mujoco>"),
+      testing::IsSupersetOf(
+          {HasSubstr("\"x\" is not"), HasSubstr("axis is zero"), HasSubstr("\"y\" is not")}));
+}
+
+TEST(RobotMends, XacroNeedsItsProgram) {
+  const std::string text =
+      "<robot name=\"r\" xmlns:xacro=\"http://ros.org/wiki/xacro\">"
+      "<xacro:arm/><link name=\"a\"/></robot>";
+  EXPECT_THAT(ErrorsOf(text, {.allow_files = false}),
+              ElementsAre(AllOf(HasSubstr("is a xacro file"), HasSubstr("> robot.urdf"))));
+  EXPECT_THAT(ErrorsOf(text, {.jail = "/tmp"}), ElementsAre(HasSubstr("not expanded here")));
+  // a file that was expanded keeps the declaration alone
+  EXPECT_EQ(ReadGood("<robot name=\"r\" xmlns:xacro=\"http://ros.org/wiki/xacro\">" +
+                     LinkText("a") + "</robot>")
+                .links.size(),
+            1u);
+}
+
+TEST(RobotMends, XacroIsExpandedByTheProgramOfThatName) {
+  const RobotFolder folder;
+  const std::string program = folder.Write("bin/xacro", "#!/bin/sh\nsed 's/xacro:arm/link/' $1\n");
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  const std::string file = folder.Write("arm.xacro", RobotText("<xacro:arm name=\"made\"/>"));
+  const std::string path = std::getenv("PATH");
+  setenv("PATH", (folder.path() + "/bin:" + path).c_str(), 1);
+  const RobotFileResult result = ReadRobotFile(file);
+  setenv("PATH", path.c_str(), 1);
+  ASSERT_TRUE(result.robot.has_value());
+  EXPECT_EQ(result.robot->links.at(0).name, "made");
+}
+
+// The same pendulum of two links, given with poses in the world and in the parents.
+TEST(RobotMends, GlobalCoordinatesAreConverted) {
+  const auto text = [](const char* coordinate, const char* upper, const char* lower) {
+    return absl::StrCat("<mujoco><compiler coordinate=\"", coordinate,
+                        "\" angle=\"radian\"/><worldbody>"
+                        "<body name=\"a\" pos=\"1 0 2\" euler=\"0 0 1.5707963267948966\">",
+                        upper, "<body name=\"b\" ", lower, "</body></body></worldbody></mujoco>");
+  };
+  const RobotDescription global =
+      ReadGood(text("global",
+                    "<joint name=\"j\" pos=\"1 0 2\" axis=\"0 1 0\"/><geom type=\"capsule\" "
+                    "size=\"0.1\" fromto=\"1 0 2 1 0 1\"/>",
+                    "pos=\"1 0.5 1\"><joint name=\"k\" pos=\"1 0.5 1\" axis=\"1 0 0\"/>"
+                    "<geom size=\"0.2\" pos=\"1 0.5 0.5\"/>"));
+  const RobotDescription local = ReadGood(
+      text("local",
+           "<joint name=\"j\" axis=\"1 0 0\"/><geom type=\"capsule\" size=\"0.1\" "
+           "fromto=\"0 0 0 0 0 -1\"/>",
+           "pos=\"0.5 0 -1\" euler=\"0 0 -1.5707963267948966\"><joint name=\"k\" axis=\"1 0 0\"/>"
+           "<geom size=\"0.2\" pos=\"0 0 -0.5\"/>"));
+  ASSERT_EQ(global.links.size(), local.links.size());
+  for (const char* link : {"a", "b"}) {
+    const RobotLink& one = LinkOf(global, link);
+    const RobotLink& other = LinkOf(local, link);
+    EXPECT_LT((PoseOf(global, link).p - PoseOf(local, link).p).norm(), kUlps) << link;
+    EXPECT_LT((PoseOf(global, link).R - PoseOf(local, link).R).norm(), kUlps) << link;
+    EXPECT_LT((one.joint.axis - other.joint.axis).norm(), kUlps) << link;
+    EXPECT_LT((one.joint.X_BM.p - other.joint.X_BM.p).norm(), kUlps) << link;
+    EXPECT_LT((one.p_BoBcm - other.p_BoBcm).norm(), kUlps) << link;
+    EXPECT_LT((one.inertia - other.inertia).norm(), 10 * kUlps * other.inertia.norm()) << link;
+  }
+}
+
+TEST(RobotMends, ARootWithoutAJointBecomesFreeWhereTheSceneAsksForIt) {
+  const std::string arm =
+      "<body name=\"arm\"><geom size=\"0.1\"/><body name=\"tip\" pos=\"0 0 1\">"
+      "<joint name=\"j\"/><geom size=\"0.1\" pos=\"1 0 0\"/></body></body>";
+  const std::string text = "<mujoco><worldbody><geom type=\"plane\" size=\"1 1 1\"/>" + arm +
+                           "<body name=\"box\"><geom size=\"0.1\"/></body></worldbody></mujoco>";
+  EXPECT_EQ(LinkOf(ReadGood(text), "arm").joint.type, JointType::kFixed);
+  const RobotDescription free = ReadGood(text, {.free_base = true});
+  EXPECT_EQ(LinkOf(free, "arm").joint.type, JointType::kFree);
+  EXPECT_EQ(LinkOf(free, "world").joint.type, JointType::kFixed);
+  EXPECT_EQ(LinkOf(free, "box").joint.type, JointType::kFixed);  // furniture
+  EXPECT_THAT(WarningsOf("<mujoco><worldbody><body><joint/><geom size=\"1\" pos=\"1 0 0\"/></body>"
+                         "</worldbody></mujoco>",
+                         {.free_base = true}),
+              ElementsAre(HasSubstr("a free base has no effect")));
+}
+
+TEST(RobotMends, UrdfHasPlanesAndSphericalJoints) {
+  const RobotDescription robot = ReadGood(
+      RobotText("<link name=\"ground\"><collision><geometry><plane normal=\"1 0 0\"/></geometry>"
+                "</collision></link>" +
+                LinkText("ball") + JointText("j", "ground", "ball", "", "spherical")),
+      {.fixed_base = true});
+  const Shape& plane = LinkOf(robot, "ground").collisions.at(0).shape;
+  EXPECT_TRUE(std::holds_alternative<HalfSpace>(plane.geometry));
+  EXPECT_LT((plane.X_BS.R.col(2) - Eigen::Vector3d::UnitX()).norm(), kUlps);
+  EXPECT_EQ(JointOf(robot, "j").type, JointType::kBall);
 }
 
 // ---- size

@@ -140,6 +140,76 @@ TEST(RobotMeshes, NoFileIsReadWhereNoneIsAllowed) {
               Contains(HasSubstr("names a file, but files may not be read here")));
 }
 
+// Two triangles of two colours as COLLADA: in centimetres, with an axis up.
+std::string Collada(const std::string& up) {
+  const auto effect = [](const std::string& name, const std::string& color) {
+    return absl::StrCat("<effect id=\"", name,
+                        "_fx\"><profile_COMMON><technique sid=\"common\"><lambert><diffuse><color>",
+                        color,
+                        "</color></diffuse></lambert></technique></profile_COMMON></effect>");
+  };
+  const auto material = [](const std::string& name) {
+    return absl::StrCat("<material id=\"", name, "\" name=\"", name, "\"><instance_effect url=\"#",
+                        name, "_fx\"/></material>");
+  };
+  const auto triangle = [](const std::string& name, const std::string& corners) {
+    return absl::StrCat("<triangles count=\"1\" material=\"", name,
+                        "\"><input semantic=\"VERTEX\" source=\"#v\" offset=\"0\"/><p>", corners,
+                        "</p></triangles>");
+  };
+  const auto bind = [](const std::string& name) {
+    return absl::StrCat("<instance_material symbol=\"", name, "\" target=\"#", name, "\"/>");
+  };
+  return absl::StrCat(
+      "<?xml version=\"1.0\"?>\n<COLLADA xmlns=\"http://www.collada.org/2005/11/COLLADASchema\" "
+      "version=\"1.4.1\"><asset><unit name=\"centimeter\" meter=\"0.01\"/><up_axis>",
+      up, "</up_axis></asset><library_effects>", effect("red", "1 0 0 1"),
+      effect("blue", "0 0 1 1"), "</library_effects><library_materials>", material("red"),
+      material("blue"), "</library_materials><library_geometries><geometry id=\"g\"><mesh>",
+      "<source id=\"p\"><float_array id=\"pa\" count=\"12\">0 0 0 100 0 0 0 200 0 0 0 300"
+      "</float_array><technique_common><accessor source=\"#pa\" count=\"4\" stride=\"3\">"
+      "<param name=\"X\" type=\"float\"/><param name=\"Y\" type=\"float\"/>"
+      "<param name=\"Z\" type=\"float\"/></accessor></technique_common></source>"
+      "<vertices id=\"v\"><input semantic=\"POSITION\" source=\"#p\"/></vertices>",
+      triangle("red", "0 1 2"), triangle("blue", "0 1 3"),
+      "</mesh></geometry></library_geometries><library_visual_scenes><visual_scene id=\"s\">"
+      "<node id=\"n\"><instance_geometry url=\"#g\"><bind_material><technique_common>",
+      bind("red"), bind("blue"),
+      "</technique_common></bind_material></instance_geometry></node></visual_scene>"
+      "</library_visual_scenes><scene><instance_visual_scene url=\"#s\"/></scene></COLLADA>");
+}
+
+TEST(RobotMeshes, ColladaVisualsHaveTheirUnitAxisAndColours) {
+  const RobotFolder folder;
+  for (const char* up : {"Z_UP", "Y_UP"}) {
+    folder.Write("a.dae", Collada(up));
+    const RobotFileResult result =
+        ReadRobotFile(folder.Write("r.urdf", WithMesh("a.dae", "", "visual")));
+    ASSERT_TRUE(result.robot.has_value());
+    EXPECT_THAT(SayAll(result, false), IsEmpty());
+    const auto& visuals = result.robot->links[0].visuals;
+    ASSERT_EQ(visuals.size(), 2u) << up;
+    AxisAlignedBox bounds;
+    for (const RobotShape& shape : visuals) {
+      const AxisAlignedBox own = CalcBounds(shape.shape.geometry, RigidTransform());
+      bounds.Include(own.lower);
+      bounds.Include(own.upper);
+      // the red triangle reaches 2 m along the second axis, the blue one 3 m along the third
+      ASSERT_TRUE(shape.color.has_value());
+      const bool red = (*shape.color - Eigen::Vector4d(1, 0, 0, 1)).norm() < 1e-6;
+      EXPECT_TRUE(red || (*shape.color - Eigen::Vector4d(0, 0, 1, 1)).norm() < 1e-6);
+      EXPECT_NEAR((own.upper - own.lower).maxCoeff(), red ? 2 : 3, 1e-6);
+    }
+    // corners at 1 m along x, 2 m along the second and 3 m along the third axis of the file
+    const bool y_up = std::string(up) == "Y_UP";
+    const Vector3d lower = y_up ? Vector3d(0, -3, 0) : Vector3d(0, 0, 0);
+    const Vector3d upper = y_up ? Vector3d(1, 0, 2) : Vector3d(1, 2, 3);
+    // the library computes in single precision
+    EXPECT_LT((bounds.lower - lower).norm(), 1e-6) << up;
+    EXPECT_LT((bounds.upper - upper).norm(), 1e-6) << up;
+  }
+}
+
 // A tetrahedron as glTF, with its buffer in a separate file.
 TEST(RobotMeshes, GltfFindsItsBufferBesideItAndStandsUpright) {
   const RobotFolder folder;

@@ -1,0 +1,292 @@
+#include "physics/scene/import/import_files.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include <Eigen/Geometry>
+
+#include "physics/scene/import/imported_robot.h"
+#include "physics/scene/mesh_files/surface_mesh_files.h"
+#include "physics/scene/mesh_files/volume_mesh_files.h"
+#include "physics/scene/robot_files/robot_description.h"
+
+namespace pliant::physics {
+namespace {
+
+namespace fs = std::filesystem;
+using Eigen::Vector3d;
+
+constexpr std::size_t kHead = 4096;  // bytes that tell what a file is
+// edges of the tetrahedra that fill a surface: a share of its size, and no more of them than a
+// scene to look at needs
+constexpr double kEdgesPerSize = 100;
+constexpr double kTetrahedra = 20'000;
+constexpr double kVolumeOfEdge = 0.11785;  // of a regular tetrahedron with edges of length 1
+constexpr double kMaxSize = 5;             // larger meshes seem to be in millimetres [m]
+constexpr double kClearance = 0.02;        // above the floor, and beside each other: share of size
+
+// A quoted string of YAML.
+std::string InQuotes(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+std::string Short(double x) {
+  return absl::StrFormat("%.3g", x);
+}
+
+std::string PoseText(const Vector3d& p) {
+  return absl::StrCat("{position: [", Short(p.x()), ", ", Short(p.y()), ", ", Short(p.z()), "]}");
+}
+
+// A pattern that matches a name alone.
+std::string PatternOf(const std::string& name) {
+  std::string pattern;
+  for (const char c : name) {
+    if (std::string_view("^$\\.*+?()[]{}|").find(c) != std::string_view::npos) pattern += '\\';
+    pattern += c;
+  }
+  return pattern;
+}
+
+class SceneWriter {
+ public:
+  explicit SceneWriter(std::string folder) : folder_(std::move(folder)) {}
+
+  void Add(const std::string& file) {
+    std::error_code error;
+    if (!fs::exists(file, error)) {
+      errors_.push_back(absl::StrCat(file, ": no such file"));
+      return;
+    }
+    switch (FindImportKind(file)) {
+      case ImportKind::kRobot:
+        return AddRobot(file);
+      case ImportKind::kVolume:
+        return AddVolume(file);
+      case ImportKind::kSurface:
+        return AddSurface(file);
+      case ImportKind::kNone:
+        errors_.push_back(absl::StrCat(
+            file,
+            ": is neither a robot (URDF, SDF, MJCF, xacro) nor a mesh (OBJ, STL, PLY, glTF, "
+            "COLLADA; Gmsh, legacy VTK, Medit, Abaqus); expected one of these"));
+    }
+  }
+
+  absl::StatusOr<std::string> Finish(const std::vector<std::string>& files) const {
+    if (!errors_.empty()) return absl::InvalidArgumentError(absl::StrJoin(errors_, "\n"));
+    std::vector<std::string> names;
+    for (const std::string& file : files) names.push_back(fs::path(file).filename().string());
+    std::string text =
+        absl::StrCat("# A world made of ", absl::StrJoin(names, ", "),
+                     ". All of it may be changed; docs/scenes.md lists the fields.\n",
+                     "name: ", InQuotes(fs::path(files[0]).stem().string()), "\ntime_step: 0.005\n",
+                     "contact: {friction: 0.6}\n");
+    if (!has_floor_ || !bodies_.empty()) absl::StrAppend(&text, "bodies:\n");
+    if (!has_floor_) {
+      absl::StrAppend(&text,
+                      "  - name: floor\n    rigid: {motion: FIXED, shapes: [{half_space: {}}]}\n");
+    }
+    absl::StrAppend(&text, bodies_);
+    if (!robots_.empty()) absl::StrAppend(&text, "robots:\n", robots_);
+    return text;
+  }
+
+ private:
+  // A name for the scene that nothing else has.
+  std::string NameFor(const std::string& file) {
+    std::string stem;
+    for (const char c : fs::path(file).stem().string())
+      stem += absl::ascii_isalnum(c) || c == '-' ? c : '_';
+    if (stem.empty() || stem == "world" || stem == "floor") stem += "_1";
+    std::string name = stem;
+    for (int k = 2; !names_.insert(name).second; ++k) name = absl::StrCat(stem, "_", k);
+    return name;
+  }
+
+  std::string PathOf(const std::string& file) const {
+    std::error_code error;
+    const fs::path path = fs::absolute(file, error).lexically_normal();
+    const fs::path near = path.lexically_relative(
+        fs::absolute(folder_.empty() ? "." : folder_, error).lexically_normal());
+    // files beside the scene move with it
+    const bool beside = !near.empty() && *near.begin() != "..";
+    return InQuotes((beside ? near : path).string());
+  }
+
+  // Where the origin of something with these bounds goes: beside what is there, on the floor.
+  Vector3d Place(const AxisAlignedBox& bounds, double clearance, bool keep_height) {
+    const Vector3d center = 0.5 * (bounds.lower + bounds.upper);
+    const double gap = kClearance * 10 * (bounds.upper - bounds.lower).maxCoeff();
+    Vector3d p(0, 0, keep_height ? std::max(0.0, -bounds.lower.z()) : clearance - bounds.lower.z());
+    if (!keep_height) p.x() = -center.x();
+    if (any_) {
+      p.y() = end_ + gap - bounds.lower.y();
+    } else if (!keep_height) {
+      p.y() = -center.y();
+    }
+    any_ = true;
+    end_ = p.y() + bounds.upper.y();
+    return p;
+  }
+
+  void AddRobot(const std::string& file) {
+    const RobotFileResult read = ReadRobotFile(file);
+    for (const RobotFileMessage& message : read.messages) {
+      if (!message.error) continue;
+      errors_.push_back(absl::StrCat(message.file,
+                                     message.line > 0 ? absl::StrCat(":", message.line) : "", ": ",
+                                     message.text));
+    }
+    if (!read.robot.has_value()) return;
+    const RobotDescription& robot = *read.robot;
+    const bool own_floor = HasFloor(robot);
+    has_floor_ = has_floor_ || own_floor;
+    const Vector3d p = own_floor ? Vector3d(0, 0, 0) : Place(CalcRestBounds(robot), 0, true);
+    absl::StrAppend(&robots_, "  - name: ", NameFor(file), "\n    file: ", PathOf(file), "\n");
+    if (HasLooseBase(robot))
+      absl::StrAppend(&robots_, "    base: FIXED   # or FREE: it stands, rolls or falls\n");
+    absl::StrAppend(&robots_, "    pose: ", PoseText(p), "\n");
+    AddDrives(robot);
+    AddTips(robot);
+  }
+
+  void AddDrives(const RobotDescription& robot) {
+    const std::vector<ImportedDrive> drives = ChooseDrives(robot);
+    if (drives.empty()) return;
+    absl::StrAppend(&robots_, "    actuators:   # they hold the rest pose, and the weight\n");
+    for (const ImportedDrive& drive : drives) {
+      absl::StrAppend(
+          &robots_, "      - {joint: ", InQuotes(PatternOf(drive.joint)),
+          ", pd: {stiffness: ", Short(drive.stiffness), ", damping: ", Short(drive.damping),
+          ", gravity_compensation: true}",
+          drive.effort_limit > 0 ? absl::StrCat(", effort_limit: ", Short(drive.effort_limit)) : "",
+          "}\n");
+    }
+  }
+
+  void AddTips(const RobotDescription& robot) {
+    const std::vector<std::string> tips = FindTips(robot);
+    if (tips.empty()) return;
+    absl::StrAppend(&robots_, "    controllers:   # drag the link, and its joints follow\n");
+    for (const std::string& tip : tips) {
+      absl::StrAppend(&robots_, "      - {name: ", InQuotes(tip),
+                      ", differential_ik: {link: ", InQuotes(tip), "}}\n");
+    }
+  }
+
+  void AddVolume(const std::string& file) {
+    const absl::StatusOr<std::string> bytes = ReadMeshFileBytes(file);
+    if (!bytes.ok()) return Refuse(bytes.status());
+    const absl::StatusOr<VolumeMeshFile> read = ReadVolumeMesh(*bytes, file);
+    if (!read.ok()) return Refuse(read.status());
+    AddSoftBody(file, read->mesh.vertices, 0);
+  }
+
+  void AddSurface(const std::string& file) {
+    const absl::StatusOr<std::string> bytes = ReadMeshFileBytes(file);
+    if (!bytes.ok()) return Refuse(bytes.status());
+    const fs::path folder = fs::path(file).parent_path();
+    const CompanionFiles companions = [&](const std::string& name) {
+      return ReadMeshFileBytes((folder / name).string());
+    };
+    const absl::StatusOr<SurfaceMeshFile> read = ReadOpenSurfaceMesh(*bytes, file, companions);
+    if (!read.ok()) return Refuse(read.status());
+    double volume = 0;
+    const std::vector<Vector3d>& x = read->mesh.vertices;
+    for (const auto& t : read->mesh.triangles) volume += x[t[0]].dot(x[t[1]].cross(x[t[2]])) / 6;
+    AddSoftBody(file, x, std::abs(volume));
+  }
+
+  // `volume`: of a surface to be filled, in the file's unit; 0: the file has tetrahedra.
+  void AddSoftBody(const std::string& file, const std::vector<Vector3d>& vertices, double volume) {
+    AxisAlignedBox bounds;
+    for (const Vector3d& p : vertices) bounds.Include(p);
+    const double given = (bounds.upper - bounds.lower).maxCoeff();
+    if (vertices.empty() || !(given > 0)) {
+      errors_.push_back(absl::StrCat(file, ": has no extent; expected a solid"));
+      return;
+    }
+    const double scale = given > kMaxSize ? 0.001 : 1;
+    bounds.lower *= scale;
+    bounds.upper *= scale;
+    const double size = scale * given;
+    std::string mesh = absl::StrCat("file: ", PathOf(file));
+    if (scale != 1) absl::StrAppend(&mesh, ", scale: ", Short(scale));
+    if (volume > 0) {
+      const double edge =
+          std::max(size / kEdgesPerSize, scale * std::cbrt(volume / kTetrahedra / kVolumeOfEdge));
+      absl::StrAppend(&mesh, ", edge_length: ", Short(edge));
+    }
+    absl::StrAppend(
+        &bodies_, "  - name: ", NameFor(file), "\n    deformable:\n      mesh: {", mesh, "}",
+        scale != 1 ? absl::StrCat("   # ", Short(given), " m if it were in metres") : "",
+        "\n      pose: ", PoseText(Place(bounds, kClearance * size, false)),
+        "\n      # rubber\n      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e6, "
+        "poissons_ratio: 0.45, density: 1100}\n      damping: {beta: 0.005}\n");
+  }
+
+  void Refuse(const absl::Status& status) { errors_.emplace_back(status.message()); }
+
+  std::string folder_;
+  std::string bodies_, robots_;
+  std::vector<std::string> errors_;
+  std::set<std::string> names_;
+  bool has_floor_ = false;
+  bool any_ = false;
+  double end_ = 0;  // of what was placed last, along y
+};
+
+}  // namespace
+
+ImportKind FindImportKind(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return ImportKind::kNone;
+  std::ifstream stream(path, std::ios::binary);
+  std::string head(kHead, '\0');
+  stream.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<std::size_t>(stream.gcount()));
+  std::string extension = fs::path(path).extension().string();
+  absl::AsciiStrToLower(&extension);
+  if (IsVolumeMesh(head)) return ImportKind::kVolume;
+  const std::size_t first = head.find_first_not_of(" \t\r\n\xef\xbb\xbf");
+  if (first != std::string::npos && head[first] == '<') {
+    if (head.find("<COLLADA") != std::string::npos || extension == ".dae")
+      return ImportKind::kSurface;
+    const bool robot = head.find("<robot") != std::string::npos ||
+                       head.find("<sdf") != std::string::npos ||
+                       head.find("<mujoco") != std::string::npos;
+    const std::set<std::string> kinds = {".urdf", ".sdf", ".xacro", ".xml", ".mjcf"};
+    return robot || (kinds.contains(extension) && head.find("<VTKFile") == std::string::npos)
+               ? ImportKind::kRobot
+               : ImportKind::kNone;
+  }
+  if (extension == ".yaml" || extension == ".yml") return ImportKind::kNone;
+  // a binary STL shows by its length alone, which the head does not tell
+  const bool surface = extension == ".stl" || GuessFileKind(head).ends_with("surface");
+  return surface ? ImportKind::kSurface : ImportKind::kNone;
+}
+
+absl::StatusOr<std::string> WriteSceneOf(const std::vector<std::string>& files,
+                                         const std::string& folder) {
+  if (files.empty()) return absl::InvalidArgumentError("names no file; expected robots or meshes");
+  SceneWriter writer(folder);
+  for (const std::string& file : files) writer.Add(file);
+  return writer.Finish(files);
+}
+
+}  // namespace pliant::physics

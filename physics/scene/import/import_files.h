@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace pliant::physics {
+
+// What a file is that a world can be made of.
+enum class ImportKind { kNone, kRobot, kVolume, kSurface };
+
+// Judges by the beginning of the file, and where that leaves it open by the extension. kNone also
+// for a file that cannot be read, and for scenes.
+ImportKind FindImportKind(const std::string& path);
+
+// A scene file, with comments, of a world made of robot and mesh files: a floor, robots held by PD
+// drives at their rest pose with differential IK at each tip, meshes as soft bodies of rubber. Each
+// stands beside the one before it, on the floor. Paths in the scene are relative to `folder`.
+//
+// errors  INVALID_ARGUMENT, NOT_FOUND…: a file that cannot be read, or is neither a robot nor a
+//         mesh; all errors of the robots, one a line
+absl::StatusOr<std::string> WriteSceneOf(const std::vector<std::string>& files,
+                                         const std::string& folder);
+
+}  // namespace pliant::physics

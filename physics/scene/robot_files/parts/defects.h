@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+
+#include <Eigen/Core>
+
+#include "physics/geometry/shape.h"
+#include "physics/rigid/joint_tree.h"
+#include "physics/scene/robot_files/parts/robot_log.h"
+
+namespace pliant::physics {
+
+// Defects that many robot files have, and the one sensible mend of each.
+
+// The inertia tensor of a mass distribution nearest to a symmetric tensor, by the Frobenius norm:
+// its principal moments are projected onto the triangle inequalities.
+Eigen::Matrix3d NearestInertia(const Eigen::Matrix3d& tensor);
+
+// Whether a shape has a size of zero, so that it has no volume. A capsule without length is a
+// sphere.
+bool HasNoVolume(const Geometry& geometry);
+
+// Leaves out a shape without volume: returns true, after a warning.
+bool LeaveOutWithoutVolume(const Geometry& geometry, const FilePlace& place,
+                           const std::string& what, RobotLog* log);
+
+// Sets the limits of a joint. Limits the wrong way round leave it free, with a warning.
+void SetLimits(double lower, double upper, const FilePlace& place, const std::string& what,
+               Joint* joint, RobotLog* log);
+
+// The bound on a joint's effort, velocity or acceleration that a file gives; a negative one is
+// none, with a warning.
+double ReadBound(double given, const FilePlace& place, const std::string& what, RobotLog* log);
+
+}  // namespace pliant::physics

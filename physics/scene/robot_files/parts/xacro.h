@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+
+#include "physics/scene/robot_files/parts/xml_tree.h"
+#include "physics/scene/robot_files/robot_description.h"
+
+namespace pliant::physics {
+
+// Whether a file has elements of xacro, the macro language of ROS.
+bool HasXacro(const XmlElement& root);
+
+// The robot that the program `xacro` makes from a file. Uploaded files are not expanded, because
+// macros can read other files and compute for any time.
+//
+// errors  PERMISSION_DENIED: files are limited to a folder; NOT_FOUND: the program is not
+//         installed; INVALID_ARGUMENT: it failed, with the last of its messages. Each says how to
+//         expand the file by hand.
+absl::StatusOr<std::string> ExpandXacro(const std::string& path, const RobotFileOptions& options);
+
+}  // namespace pliant::physics

@@ -1,0 +1,162 @@
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "physics/scene/import/import_files.h"
+#include "physics/scene/import/imported_robot.h"
+#include "physics/scene/scene.h"
+#include "tests/physics/scene/robot_files/robot_text.h"
+
+namespace pliant::physics {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+std::string LinkWith(const std::string& name) {
+  return absl::StrCat("<link name=\"", name,
+                      "\"><inertial><mass value=\"1\"/><inertia ixx=\"0.01\" iyy=\"0.01\" "
+                      "izz=\"0.01\"/></inertial><collision><geometry><box size=\"0.1 0.1 0.2\"/>"
+                      "</geometry></collision></link>");
+}
+
+std::string JointBetween(const std::string& name, const std::string& parent,
+                         const std::string& child, const std::string& type = "revolute",
+                         const std::string& more = "") {
+  return absl::StrCat("<joint name=\"", name, "\" type=\"", type, "\"><parent link=\"", parent,
+                      "\"/><child link=\"", child,
+                      "\"/><origin xyz=\"0 0 0.3\"/><axis xyz=\"1 0 0\"/><limit lower=\"-1\" "
+                      "upper=\"1\" effort=\"100\" velocity=\"2\"/>",
+                      more, "</joint>");
+}
+
+// An arm of two joints with a gripper of two fingers, the second a mimic, and a camera on the hand.
+std::string Arm() {
+  std::string links;
+  for (const char* name : {"base", "upper", "hand", "left", "right", "camera"})
+    links += LinkWith(name);
+  return absl::StrCat("<robot name=\"arm\">", links, JointBetween("j1", "base", "upper"),
+                      JointBetween("j.2", "upper", "hand"),
+                      JointBetween("l", "hand", "left", "prismatic"),
+                      JointBetween("r", "hand", "right", "prismatic", "<mimic joint=\"l\"/>"),
+                      JointBetween("c", "hand", "camera", "fixed"), "</robot>");
+}
+
+constexpr char kTetrahedra[] =
+    "MeshVersionFormatted 2\nDimension 3\nVertices\n5\n0 0 0 0\n100 0 0 0\n0 100 0 0\n0 0 100 0\n"
+    "100 100 100 0\nTetrahedra\n2\n1 2 3 4 1\n2 3 4 5 2\nEnd\n";
+
+void ExpectLoads(const SceneResult& result) {
+  for (const SceneMessage& message : result.messages)
+    EXPECT_FALSE(message.error) << Format(message);
+  EXPECT_TRUE(result.ok());
+}
+
+TEST(Import, ARobotIsHeldAtItsRestPoseOnAFloor) {
+  const RobotFolder folder;
+  const SceneResult result = LoadSceneFile(folder.Write("arm.urdf", Arm()));
+  ExpectLoads(result);
+  ASSERT_TRUE(result.ok());
+  const Model& model = *result.model;
+  ASSERT_THAT(model.robots, SizeIs(1));
+  EXPECT_EQ(model.robots[0].name, "arm");
+  // all joints but the mimic are driven
+  EXPECT_THAT(model.actuators, SizeIs(3));
+  for (const Actuator& actuator : model.actuators)
+    EXPECT_EQ(actuator.kind, Actuator::Kind::kPosition);
+  // the hand carries both fingers
+  ASSERT_THAT(model.controllers, SizeIs(1));
+  EXPECT_EQ(model.controllers[0].name, "arm/hand");
+  EXPECT_EQ(model.bodies[0].name, "floor");
+  // the base stands on the floor, which its box would reach into by 0.1 m
+  const auto base = std::find_if(model.bodies.begin(), model.bodies.end(),
+                                 [](const Body& body) { return body.name == "arm/base"; });
+  ASSERT_NE(base, model.bodies.end());
+  EXPECT_NEAR(base->X_WB.p.z(), 0.1, 1e-12);
+}
+
+TEST(Import, TipsAreTheEndsOfLongBranches) {
+  std::string links;
+  for (const char* name : {"trunk", "a1", "a2", "b1", "b2", "tool"}) links += LinkWith(name);
+  const RobotDescription robot = ReadGood(absl::StrCat(
+      "<robot name=\"legs\">", links, JointBetween("j1", "trunk", "a1"),
+      JointBetween("j2", "a1", "a2"), JointBetween("k1", "trunk", "b1"),
+      JointBetween("k2", "b1", "b2"), JointBetween("f", "b2", "tool", "fixed"), "</robot>"));
+  EXPECT_THAT(FindTips(robot), ElementsAre("a2", "tool"));
+  const std::vector<ImportedDrive> drives = ChooseDrives(robot);
+  ASSERT_THAT(drives, SizeIs(4));
+  for (const ImportedDrive& drive : drives) {
+    EXPECT_GT(drive.stiffness, 0);
+    EXPECT_LE(drive.damping * 2, 0.5 * 100);  // at the velocity limit, half of the effort limit
+  }
+}
+
+TEST(Import, AMeshInMillimetresBecomesASoftBodyAboveTheFloor) {
+  const RobotFolder folder;
+  const SceneResult result = LoadSceneFile(folder.Write("part.mesh", kTetrahedra));
+  ExpectLoads(result);
+  ASSERT_TRUE(result.ok());
+  const Body& part = result.model->bodies.at(1);
+  EXPECT_EQ(part.name, "part");
+  EXPECT_THAT(part.mesh.tetrahedra, SizeIs(2));
+  double lowest = 1, size = 0;
+  for (const Eigen::Vector3d& p : part.mesh.vertices) {
+    lowest = std::min(lowest, p.z());
+    size = std::max(size, p.x());
+  }
+  EXPECT_GE(lowest, 0);
+  EXPECT_LT(size, 0.2);
+}
+
+TEST(Import, SeveralFilesMakeOneWorldSideBySide) {
+  const RobotFolder folder;
+  const std::string arm = folder.Write("arm.urdf", Arm());
+  const std::string again = folder.Write("other/arm.urdf", Arm());
+  const std::string part = folder.Write("part.mesh", kTetrahedra);
+  ExpectLoads(LoadSceneFiles({arm, again, part}));
+  const auto yaml = WriteSceneOf({arm, again, part}, folder.path());
+  ASSERT_TRUE(yaml.ok()) << yaml.status();
+  EXPECT_THAT(*yaml, HasSubstr("file: \"arm.urdf\""));
+  EXPECT_THAT(*yaml, HasSubstr("name: arm_2\n    file: \"other/arm.urdf\""));
+  EXPECT_THAT(*yaml, HasSubstr("scale: 0.001"));
+  EXPECT_THAT(*yaml, HasSubstr("joint: \"j\\\\.2\""));
+  EXPECT_THAT(*yaml, HasSubstr("# "));
+  // what it writes loads
+  ExpectLoads(LoadSceneFile(folder.Write("scene.yaml", *yaml)));
+}
+
+TEST(Import, ASurfaceIsFilledWithEdgesOfAHundredthOfItsSizeOrMore) {
+  const RobotFolder folder;
+  const auto yaml = WriteSceneOf({folder.Write("cube.obj", CubeObj(1))}, folder.path());
+  ASSERT_TRUE(yaml.ok()) << yaml.status();
+  // 20,000 regular tetrahedra of this edge fill the cube
+  EXPECT_THAT(*yaml, HasSubstr("file: \"cube.obj\", edge_length: 0.0751}"));
+}
+
+TEST(Import, WhatIsNeitherRobotNorMeshIsNamed) {
+  const RobotFolder folder;
+  const std::string text = folder.Write("notes.txt", "hello");
+  const std::string broken = folder.Write("broken.urdf", "<robot name=\"r\"><link/></robot>");
+  const auto yaml = WriteSceneOf({text, folder.path() + "/none.stl", broken}, folder.path());
+  EXPECT_THAT(std::string(yaml.status().message()),
+              testing::AllOf(HasSubstr("notes.txt: is neither a robot"),
+                             HasSubstr("none.stl: no such file"),
+                             HasSubstr("broken.urdf:1: <link>: has no name")));
+  EXPECT_FALSE(LoadSceneFiles({text, broken}).ok());
+  // a scene stays a scene, and uploads are never imported
+  EXPECT_EQ(FindImportKind(folder.Write("a.yaml", "name: x\nbodies: []\n")), ImportKind::kNone);
+  SceneOptions jailed;
+  jailed.jail = folder.path();
+  const SceneResult result = LoadSceneFile(folder.Write("arm.urdf", Arm()), jailed);
+  EXPECT_FALSE(result.ok());
+  EXPECT_THAT(result.messages, Not(IsEmpty()));
+}
+
+}  // namespace
+}  // namespace pliant::physics
