@@ -144,8 +144,8 @@ class CommandStream::Worker {
         absl::StrCat("the stream of commands to \"", lease_->target(),
                      "\" was broken; nothing is sent again. Acquire a new lease to go on. (",
                      end.ok() ? "the server ended it" : std::string(end.message()), ")"));
-    // the lease ends with the stream on which it was used
-    lease_->Lose(reason);
+    // the lease ends with the stream on which it was used, but Close gives it back itself
+    if (status().ok()) lease_->Lose(reason);
     End(reason);
   }
 

@@ -20,6 +20,7 @@ using SteadyClock = std::chrono::steady_clock;
 // A lease lapses after a second, so two renewals may be late before it does.
 constexpr std::chrono::milliseconds kRenewal{300};
 constexpr std::chrono::milliseconds kLapse{1000};
+constexpr std::chrono::milliseconds kRetry{50};
 
 }  // namespace
 
@@ -89,25 +90,39 @@ class Lease::Keeper {
     return client_->Call(request, {.timeout = kLapse}).status();
   }
 
-  // Renews at once, to find out whether it still holds.
-  void Check() {
+  // Renews at once, to find out whether it still holds. A call that fails for another reason tells
+  // nothing as long as the lease cannot have lapsed. Returns whether it was renewed.
+  bool Check() {
+    const SteadyClock::time_point asked_at = SteadyClock::now();
     const absl::StatusOr<v1::Lease> renewed = client_->Call(request_, {.timeout = kLapse});
-    if (!renewed.ok()) End(Explain(renewed.status()));
+    {
+      const std::lock_guard lock(mutex_);
+      if (renewed.ok()) used_at_ = std::max(used_at_, asked_at);
+      const bool may_hold = SteadyClock::now() - used_at_ < kLapse;
+      if (renewed.ok() || (may_hold && IsOfTheCall(renewed.status()))) return renewed.ok();
+    }
+    End(Explain(renewed.status()));
+    return false;
   }
 
  private:
   void Run() {
     std::unique_lock lock(mutex_);
+    const auto has_ended = [&] { return !status_.ok(); };
     while (status_.ok()) {
-      const auto due = used_at_ + kRenewal;
-      if (ended_.wait_until(lock, due, [&] { return !status_.ok(); })) return;
+      if (ended_.wait_until(lock, used_at_ + kRenewal, has_ended)) return;
       if (used_at_ + kRenewal > SteadyClock::now()) continue;  // a command has renewed it
-      const auto asked_at = SteadyClock::now();
       lock.unlock();
-      Check();
+      const bool was_renewed = Check();
       lock.lock();
-      used_at_ = std::max(used_at_, asked_at);
+      if (!was_renewed) ended_.wait_for(lock, kRetry, has_ended);
     }
+  }
+
+  // Errors that say nothing about the lease.
+  static bool IsOfTheCall(const absl::Status& status) {
+    return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+           absl::IsCancelled(status) || absl::IsResourceExhausted(status);
   }
 
   absl::Status Explain(const absl::Status& cause) const {

@@ -1,5 +1,5 @@
 """Installs the C++ client into an empty folder, builds its examples against it as a project outside the tree does, and
-runs each of them against a real pliantd.
+runs each of them against a real pliantd. So it does with what docs/cpp.md and docs/command_line.md show first.
 
 package_test.py BUILD_FOLDER
 """
@@ -7,6 +7,8 @@ package_test.py BUILD_FOLDER
 import json
 import os
 import pathlib
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -16,6 +18,7 @@ import unittest
 if len(sys.argv) != 2:
     sys.exit("usage: package_test.py BUILD_FOLDER, e.g. build/release")
 BUILD = pathlib.Path(sys.argv.pop()).resolve()
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 
 SCENE = """name: outside
 time_step: 0.005
@@ -46,6 +49,10 @@ def run(*words, **options):
     return done.stdout
 
 
+def block(page, language):
+    return re.search(rf"```{language}\n(.*?)```", (DOCS / page).read_text(), re.S)[1]
+
+
 class ProjectOutsideTheTree(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -53,9 +60,7 @@ class ProjectOutsideTheTree(unittest.TestCase):
         run("cmake", "--install", BUILD, "--prefix", cls.folder / "prefix", "--component", "client")
         # the sources that were installed, out of reach of the tree
         shutil.copytree(cls.folder / "prefix/share/pliant/examples/cpp", cls.folder / "project")
-        run("cmake", "-S", cls.folder / "project", "-B", cls.folder / "build", "-DCMAKE_BUILD_TYPE=Release",
-            f"-DCMAKE_PREFIX_PATH={cls.folder / 'prefix'}")
-        run("cmake", "--build", cls.folder / "build")
+        cls.build("project", "build")
         cls.server = subprocess.Popen([BUILD / "bin/pliantd", "serve", "--grpc-port", "0", "--http-port", "0",
                                        "--data-dir", cls.folder / "data"], stdout=subprocess.PIPE, text=True)
         cls.address = json.loads(cls.server.stdout.readline())["grpc"]
@@ -69,6 +74,12 @@ class ProjectOutsideTheTree(unittest.TestCase):
         cls.server.wait(30)
         cls.server.stdout.close()
         shutil.rmtree(cls.folder)
+
+    @classmethod
+    def build(cls, project, build):
+        run("cmake", "-S", cls.folder / project, "-B", cls.folder / build, "-DCMAKE_BUILD_TYPE=Release",
+            f"-DCMAKE_PREFIX_PATH={cls.folder / 'prefix'}")
+        run("cmake", "--build", cls.folder / build)
 
     @classmethod
     def pliant(cls, *words):
@@ -101,6 +112,22 @@ class ProjectOutsideTheTree(unittest.TestCase):
         # v = F t / m: the way is proportional to the force
         self.assertAlmostEqual(places[1] / places[0], 2, delta=0.1)
         self.assertAlmostEqual(places[2] / places[0], 3, delta=0.15)
+
+    def test_the_quick_start_of_the_library_runs(self):
+        project = self.folder / "quick_start"
+        project.mkdir()
+        (project / "CMakeLists.txt").write_text(block("cpp.md", "cmake"))
+        (project / "quick_start.cc").write_text(block("cpp.md", "cpp"))
+        self.build("quick_start", "quick_start_build")
+        text = run(self.folder / "quick_start_build/quick_start", self.address)
+        self.assertEqual(len(text.splitlines()), 11)
+
+    def test_the_quick_start_of_the_command_line_runs(self):
+        for line in block("command_line.md", "sh").splitlines():
+            words = shlex.split(line)
+            self.assertEqual(words[0], "pliant")
+            run(BUILD / "bin" / words[0], *words[1:], cwd=self.folder,
+                env={**os.environ, "PLIANT_CONFIG": "/nonexistent", "PLIANT_SERVER": self.address})
 
 
 if __name__ == "__main__":

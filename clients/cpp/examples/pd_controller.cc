@@ -1,5 +1,5 @@
-// A PD controller at 200 Hz on this side of the network: it moves a joint with a torque actuator to a
-// position. pd_controller HOST:PORT WORLD ROBOT JOINT POSITION SECONDS
+// A PD controller at 200 Hz on this side of the network: it moves a joint with a torque actuator to
+// a position. pd_controller HOST:PORT WORLD ROBOT JOINT POSITION SECONDS
 
 #include <chrono>
 #include <cstdio>
