@@ -13,7 +13,7 @@
 namespace pliant::clients {
 namespace {
 
-constexpr timespec kPatience{.tv_sec = 5, .tv_nsec = 0};
+constexpr timespec kGrace{.tv_sec = 5, .tv_nsec = 0};
 
 std::atomic<bool> interrupted{false};
 
@@ -36,7 +36,7 @@ void HandleInterrupts(std::function<void()> on_first) {
     sigwait(&signals, &number);
     interrupted = true;
     on_first();
-    sigtimedwait(&signals, nullptr, &kPatience);
+    sigtimedwait(&signals, nullptr, &kGrace);
     RestoreTerminal();
     _exit(kInterrupted);
   }).detach();
