@@ -74,9 +74,10 @@ constexpr char kFooter[] =
     "4 no server answers, or a file cannot be read or written, 130 interrupted.";
 
 int Main(int argc, char** argv) {
-  Session::Options options;
-  Session session(&options);
-  HandleInterrupts([&session] { session.Interrupt(); });
+  // never destroyed: the thread of the signals uses them until the very end
+  static Session::Options& options = *new Session::Options;
+  static Session& session = *new Session(&options);
+  HandleInterrupts([] { session.Interrupt(); });
 
   CLI::App pliant("Command line client of a Pliant server", "pliant");
   pliant.set_version_flag("--version", "pliant " PLIANT_VERSION);
