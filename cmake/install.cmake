@@ -2,7 +2,7 @@
 include(GNUInstallDirs)
 install(TARGETS pliantd pliant RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 if(TARGET pliant-gamepad)
-  install(TARGETS pliant-gamepad RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT gamepad)
+  install(TARGETS pliant-gamepad RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT gamepad OPTIONAL)
 endif()
 install(DIRECTORY scenes/ DESTINATION ${CMAKE_INSTALL_DATADIR}/pliant/scenes)
 install(DIRECTORY proto/ DESTINATION ${CMAKE_INSTALL_DATADIR}/pliant/proto FILES_MATCHING PATTERN "*.proto")

@@ -96,7 +96,9 @@ std::string FindMend(const std::string& cause, const ClientOptions& options) {
   const bool has_tls = options.tls || !options.ca_file.empty() || !options.certificate_file.empty();
   if (!has_tls && (Has(cause, "Socket closed") || Has(cause, "Connection reset") ||
                    Has(cause, "recvmsg") || Has(cause, "Broken pipe") || Has(cause, "SETTINGS")))
-    return "The server ended the connection. If it speaks TLS, give --tls or --ca FILE.";
+    return "The server ended the connection. If it speaks TLS, give --tls or --ca FILE. If this is "
+           "the "
+           "port of the page, give that of gRPC (--grpc-port of the server, 50051).";
   if (has_tls && Has(cause, "andshake"))
     return "No TLS connection came about. Check that this is the port of gRPC, and that the server "
            "speaks TLS.";
@@ -215,6 +217,9 @@ absl::Status Connection::Translate(const grpc::Status& status) const {
       !message.starts_with("the server")) {
     message = absl::StrCat("no server answers at ", options_.address, " (", message, ")\n    ",
                            FindMend(status.error_message(), options_));
+  } else if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED &&
+             status.error_details().empty()) {
+    message = absl::StrCat("no answer of ", options_.address, " came in time (", message, ")");
   } else if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
     message = absl::StrCat(options_.address, " does not have this method (", message,
                            "): the server is older than this client (" PLIANT_VERSION
