@@ -75,7 +75,7 @@ class PliantdTest : public testing::Test {
   void SetUp() override {
     std::string pattern = testing::TempDir() + "/pliantd-XXXXXX";
     folder_ = mkdtemp(pattern.data());
-    Start();
+    Start(Flags());
     auto client = Client::Connect(Options());
     ASSERT_TRUE(client.ok()) << client.status();
     client_ = *std::move(client);
@@ -103,8 +103,11 @@ class PliantdTest : public testing::Test {
     pliantd_->Wait();
   }
 
+  // Of the server that a test begins with.
+  virtual std::vector<std::string> Flags() { return {}; }
+
   std::string address() const { return "127.0.0.1:" + port_; }
-  ClientOptions Options() const { return {.address = address(), .name = "test"}; }
+  virtual ClientOptions Options() const { return {.address = address(), .name = "test"}; }
 
   World Create(const std::string& id, const std::string& scene = kScene, bool is_durable = false) {
     v1::CreateWorldRequest request;
