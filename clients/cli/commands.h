@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "clients/cli/client.h"
+#include "clients/cli/session.h"
 
 namespace CLI {
 class App;
@@ -14,10 +14,14 @@ namespace pliant::clients {
 // `*action`, which runs it and returns the exit status.
 using Action = std::function<int()>;
 
-void AddWorldCommands(CLI::App* pliant, Client* client, Action* action);    // world …
-void AddControlCommands(CLI::App* pliant, Client* client, Action* action);  // stop, resume
-void AddRecordCommands(CLI::App* pliant, Client* client, Action* action);   // record …
-void AddRobotCommands(CLI::App* pliant, Client* client, Action* action);    // robot …
-void AddWatchCommands(CLI::App* pliant, Client* client, Action* action);    // watch, health
+void AddWorldCommands(CLI::App* pliant, Session* session, Action* action);      // world …
+void AddCheckpointCommands(CLI::App* world, Session* session, Action* action);  // those of `world`
+void AddProbeCommand(CLI::App* world, Session* session, Action* action);        // world probe
+void AddControlCommands(CLI::App* pliant, Session* session, Action* action);  // stop, resume, lease
+void AddRecordCommands(CLI::App* pliant, Session* session, Action* action);   // record …
+void AddRobotCommands(CLI::App* pliant, Session* session, Action* action);    // robot …
+void AddWatchCommands(CLI::App* pliant, Session* session, Action* action);    // watch, top
+void AddDoctorCommands(CLI::App* pliant, Session* session, Action* action);   // health, doctor
+void AddHelpCommands(CLI::App* pliant, Action* action);                       // completion, man
 
 }  // namespace pliant::clients

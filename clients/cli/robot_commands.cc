@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <iostream>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -11,8 +10,10 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "absl/strings/str_format.h"
 
 #include "clients/cli/commands.h"
+#include "clients/cli/output.h"
 
 namespace pliant::clients {
 namespace {
@@ -34,53 +35,21 @@ struct Found {
   int first_joint = 0;
 };
 
-Found FindRobot(Client* client, const RobotArguments& arguments) {
-  v1::DescribeWorldRequest request;
-  request.set_name(WorldName(arguments.world));
-  const v1::WorldDescription world =
-      client->Call(client->worlds(), &v1::WorldService::Stub::DescribeWorld, request, true);
-  int first = 0;
-  std::string names;
-  for (const v1::RobotDescription& robot : world.robots()) {
-    if (robot.name() == arguments.robot) return {robot, first};
-    first += robot.joints_size();
-    names += (names.empty() ? "" : ", ") + robot.name();
-  }
-  throw CommandError(kRefused, request.name() + " has no robot \"" + arguments.robot +
-                                   "\"; it has " + (names.empty() ? "none" : names));
+Found FindRobot(Session* session, const World& world, const std::string& name) {
+  const DescriptionPtr description = session->Value(world.Describe());
+  const int robot = session->Value(description->FindRobot(name));
+  return {description->message().robots(robot), description->FirstJoint(robot)};
 }
 
-// Stream of frames of a world.
-class Frames {
- public:
-  Frames(Client* client, const std::string& world) : client_(client) {
-    client->Prepare(&context_, true);
-    stream_ = client->streams().Subscribe(&context_);
-    v1::SubscribeRequest subscribe;
-    subscribe.mutable_subscription()->set_world(world);
-    subscribe.mutable_subscription()->set_rate(20);
-    stream_->Write(subscribe);
-  }
-  ~Frames() { context_.TryCancel(); }
+std::unique_ptr<Subscription> Subscribe(Session* session, const World& world) {
+  v1::Subscription request;
+  request.set_rate(20);
+  return session->Value(world.Subscribe(request));
+}
 
-  v1::Frame Read() {
-    v1::SubscribeResponse response;
-    while (stream_->Read(&response)) {
-      if (!response.has_frame()) continue;
-      v1::SubscribeRequest ack;
-      ack.mutable_ack()->set_frame(response.frame().frame());
-      stream_->Write(ack);
-      return response.frame();
-    }
-    client_->Check(stream_->Finish());
-    throw CommandError(kRefused, "the server ended the stream");
-  }
-
- private:
-  Client* const client_;
-  grpc::ClientContext context_;
-  std::unique_ptr<grpc::ClientReaderWriter<v1::SubscribeRequest, v1::SubscribeResponse>> stream_;
-};
+void ReadFrame(Session* session, Subscription* subscription, Frame* frame) {
+  session->Check(subscription->WaitForFrame(frame, session->client().options().timeout));
+}
 
 std::string WithUnit(double value, bool is_prismatic) {
   if (std::isinf(value)) return "-";
@@ -90,26 +59,29 @@ std::string WithUnit(double value, bool is_prismatic) {
   return text;
 }
 
-int ShowRobot(Client* client, const RobotArguments& arguments) {
-  const auto [robot, first] = FindRobot(client, arguments);
-  const v1::Frame frame = Frames(client, WorldName(arguments.world)).Read();
-  if (client->json()) {
-    std::cout << ToJson(robot) << '\n' << ToJson(frame.joints()) << '\n';
+int ShowRobot(Session* session, const RobotArguments& arguments) {
+  const World world = session->world(arguments.world);
+  const auto [robot, first] = FindRobot(session, world, arguments.robot);
+  Frame frame;
+  ReadFrame(session, Subscribe(session, world).get(), &frame);
+  if (session->json()) {
+    PrintJson(robot);
+    PrintJson(frame.joints);
     return kDone;
   }
-  std::printf("%-28s %12s %12s %12s %12s %10s\n", "joint", "position", "target", "lower", "upper",
-              "effort");
+  PrintLine(absl::StrFormat("%-28s %12s %12s %12s %12s %10s", "joint", "position", "target",
+                            "lower", "upper", "effort"));
   for (int i = 0; i < robot.joints_size(); ++i) {
     const v1::JointDescription& joint = robot.joints(i);
     constexpr double kFree = std::numeric_limits<double>::infinity();
     const bool held = joint.drive() == v1::JointDescription::DRIVE_POSITION;
-    std::printf(
-        "%-28s %12s %12s %12s %12s %10.3f\n", joint.name().c_str(),
-        WithUnit(frame.joints().positions(first + i), joint.is_prismatic()).c_str(),
-        WithUnit(held ? frame.joints().targets(first + i) : kFree, joint.is_prismatic()).c_str(),
-        WithUnit(joint.has_lower() ? joint.lower() : kFree, joint.is_prismatic()).c_str(),
-        WithUnit(joint.has_upper() ? joint.upper() : kFree, joint.is_prismatic()).c_str(),
-        std::round(1000 * frame.joints().efforts(first + i)) / 1000 + 0.0);
+    PrintLine(absl::StrFormat(
+        "%-28s %12s %12s %12s %12s %10.3f", joint.name(),
+        WithUnit(frame.joints.positions(first + i), joint.is_prismatic()),
+        WithUnit(held ? frame.joints.targets(first + i) : kFree, joint.is_prismatic()),
+        WithUnit(joint.has_lower() ? joint.lower() : kFree, joint.is_prismatic()),
+        WithUnit(joint.has_upper() ? joint.upper() : kFree, joint.is_prismatic()),
+        std::round(1000 * frame.joints.efforts(first + i)) / 1000 + 0.0));
   }
   return kDone;
 }
@@ -167,7 +139,7 @@ void CheckTargets(const v1::RobotDescription& robot, const RobotArguments& argum
 }
 
 // Largest distance between the current targets and `wanted`, positions clamped to their limits.
-double CalcDistance(const Found& found, const v1::JointTargets& wanted, const v1::Frame& frame) {
+double CalcDistance(const Found& found, const v1::JointTargets& wanted, const Frame& frame) {
   double most = 0;
   for (int i = 0; i < wanted.joints_size(); ++i) {
     for (int j = 0; j < found.robot.joints_size(); ++j) {
@@ -178,100 +150,65 @@ double CalcDistance(const Found& found, const v1::JointTargets& wanted, const v1
         if (joint.has_lower()) goal = std::max(goal, joint.lower());
         if (joint.has_upper()) goal = std::min(goal, joint.upper());
       }
-      most = std::max(most, std::abs(frame.joints().targets(found.first_joint + j) - goal));
+      most = std::max(most, std::abs(frame.joints.targets(found.first_joint + j) - goal));
     }
   }
   return most;
 }
 
-// A lease that is released on destruction.
-class HeldLease {
- public:
-  HeldLease(Client* client, const std::string& world, const std::string& target) : client_(client) {
-    v1::AcquireLeaseRequest request;
-    request.set_world(world);
-    request.set_target(target);
-    request.set_client("pliant");
-    lease_ = client->Call(client->control(), &v1::ControlService::Stub::AcquireLease, request);
-  }
-  ~HeldLease() {
-    v1::ReleaseLeaseRequest request;
-    request.set_world(lease_.world());
-    request.set_lease_id(lease_.lease_id());
-    grpc::ClientContext context;
-    client_->Prepare(&context, false);
-    google::protobuf::Empty empty;
-    client_->control().ReleaseLease(&context, request, &empty);  // it may have been taken over
-  }
-
-  const std::string& id() const { return lease_.lease_id(); }
-
- private:
-  Client* const client_;
-  v1::Lease lease_;
-};
-
-// Repeats the targets until the joints' targets have reached them. The lease lapses without
-// commands, and the robot stops.
-int SetRobot(Client* client, const RobotArguments& arguments) {
+// Repeats the targets until the joints' targets have reached them. The lease ends with the stream,
+// and the robot stops.
+int SetRobot(Session* session, const RobotArguments& arguments) {
   v1::JointTargets wanted;
   for (const std::string& target : arguments.targets) ReadTarget(target, &wanted);
-  const Found found = FindRobot(client, arguments);
+  const World world = session->world(arguments.world);
+  const Found found = FindRobot(session, world, arguments.robot);
   CheckTargets(found.robot, arguments, wanted);
-  const std::string world = WorldName(arguments.world);
-  Frames frames(client, world);
-  v1::Frame frame = frames.Read();
-  if (frame.clock().has_paused())
-    throw CommandError(kRefused, world + " is paused; let it run first: pliant world clock " +
-                                     arguments.world + " real-time");
+  const auto frames = Subscribe(session, world);
+  Frame frame;
+  ReadFrame(session, frames.get(), &frame);
+  if (frame.clock == ClockMode::kPaused)
+    throw CommandError(kRefused, world.name() + " is paused; let it run first: pliant world run " +
+                                     arguments.world);
 
-  const HeldLease lease(client, world, arguments.robot);
-  grpc::ClientContext context;
-  client->Prepare(&context, true);
-  const auto stream = client->control().Command(&context);
+  const auto stream = session->Value(world.Command(session->Value(world.Acquire(arguments.robot))));
   v1::CommandRequest command;
-  command.set_world(world);
-  command.set_lease_id(lease.id());
   *command.mutable_joint_targets() = wanted;
-
   double closest = std::numeric_limits<double>::infinity();
   Clock::time_point closer_at = Clock::now();
   std::optional<std::string> problem;
-  for (std::uint64_t sequence = 1; !problem; ++sequence) {
-    command.set_sequence(sequence);
-    v1::CommandResponse response;
-    bool open = stream->Write(command);
-    while (open && response.refused().empty() && response.sequence() < sequence)
-      open = stream->Read(&response);
-    if (!open) problem = "the server ended the stream";
-    if (!response.refused().empty()) problem = response.refused();
-    if (problem) break;
-    frame = frames.Read();
+  while (!problem) {
+    session->Check(stream->Send(command));
+    session->Check(
+        stream->WaitForAnswer(stream->last_sequence(), session->client().options().timeout));
+    if (const std::string refused = stream->last_response().refused(); !refused.empty()) {
+      problem = refused;
+      break;
+    }
+    ReadFrame(session, frames.get(), &frame);
     const double distance = CalcDistance(found, wanted, frame);
     if (distance <= kReached) break;
     if (distance < closest) {
       closest = distance;
       closer_at = Clock::now();
     }
-    if (frame.clock().has_paused()) problem = world + " was paused before the targets arrived";
+    if (frame.clock == ClockMode::kPaused)
+      problem = world.name() + " was paused before the targets arrived";
     if (Clock::now() - closer_at > kPatience) problem = "the targets stopped before they arrived";
   }
-  stream->WritesDone();
-  context.TryCancel();
   if (problem) throw CommandError(kRefused, *problem);
-  if (client->json()) {
-    std::cout << ToJson(frame.joints()) << '\n';
+  if (session->json()) {
+    PrintJson(frame.joints);
   } else {
-    std::cout << arguments.robot << ": " << wanted.joints_size()
-              << (wanted.joints_size() == 1 ? " joint target reached\n"
-                                            : " joint targets reached\n");
+    PrintLine(absl::StrFormat("%s: %d joint target%s reached", arguments.robot,
+                              wanted.joints_size(), wanted.joints_size() == 1 ? "" : "s"));
   }
   return kDone;
 }
 
 }  // namespace
 
-void AddRobotCommands(CLI::App* pliant, Client* client, Action* action) {
+void AddRobotCommands(CLI::App* pliant, Session* session, Action* action) {
   CLI::App* robot = pliant->add_subcommand("robot", "Show robots, and move their joints");
   robot->require_subcommand(1);
   const auto arguments = std::make_shared<RobotArguments>();
@@ -286,8 +223,8 @@ void AddRobotCommands(CLI::App* pliant, Client* client, Action* action) {
   set->add_option("target", arguments->targets,
                   "JOINT=VALUE in rad or m, or with a unit: elbow=30deg, lift=120mm")
       ->required();
-  show->callback([=] { *action = [=] { return ShowRobot(client, *arguments); }; });
-  set->callback([=] { *action = [=] { return SetRobot(client, *arguments); }; });
+  show->callback([=] { *action = [=] { return ShowRobot(session, *arguments); }; });
+  set->callback([=] { *action = [=] { return SetRobot(session, *arguments); }; });
 }
 
 }  // namespace pliant::clients

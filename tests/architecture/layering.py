@@ -59,11 +59,12 @@ ROOMS = {
     "server/main": [*PHYSICS, "proto", "server/auth", "server/signals", "server/host", "server/run", "server/serve"],
     "clients/cpp": ["proto"],
     "clients/cli": ["proto", "clients/cpp"],
+    "clients/gamepad": ["proto", "clients/cpp"],
 }
 
 # Library → (pattern of its includes, pattern of its name on link lines, where it may be used).
 LIBRARIES = {
-    "Eigen": (r"Eigen/", r"Eigen3::", ["solvers", "physics", "server"]),
+    "Eigen": (r"Eigen/", r"Eigen3::", ["solvers", "physics", "server", "clients"]),
     "TBB": (r"(oneapi/)?tbb/", r"TBB::", ["solvers", "physics", "server"]),
     "SuiteSparse": (r"(suitesparse/)?(amd|camd|colamd|cholmod|umfpack|SuiteSparse\w*)\.h$",
                     r"\$\{(AMD|CAMD|CHOLMOD|UMFPACK)_LIBRARY\}", ["solvers"]),
@@ -75,11 +76,12 @@ LIBRARIES = {
     "assimp": (r"assimp/", r"\$\{ASSIMP_LIBRARY\}", ["physics/scene"]),
     "meshoptimizer": (r"meshoptimizer\.h$", r"meshoptimizer::", ["server/stream"]),
     "tinyxml2": (r"tinyxml2\.h$", r"\$\{TINYXML2_LIBRARY\}", ["physics/scene"]),
-    "gRPC": (r"grpc(pp)?/", r"gRPC::|proto/stubs$", ["server/rpc", "clients"]),
+    "gRPC": (r"grpc(pp)?/", r"gRPC::|proto/stubs$", ["server/rpc", "clients/cpp"]),
     "Boost": (r"boost/", r"Boost::", ["server/gateway"]),
     "zstd": (r"zstd\.h$", r"\$\{ZSTD_LIBRARY\}", ["server/record"]),
     "zlib": (r"zlib\.h$", r"ZLIB::", ["server/record"]),
-    "OpenSSL": (r"openssl/", r"OpenSSL::", ["server/auth", "server/gateway", "server/uploads", "clients"]),
+    "OpenSSL": (r"openssl/", r"OpenSSL::", ["server/auth", "server/gateway", "server/uploads", "clients/cpp"]),
+    "SDL": (r"SDL2/", r"SDL2::", ["clients/gamepad"]),
     "prometheus-cpp": (r"prometheus/", r"prometheus-cpp::", ["server/gateway"]),
     "spdlog": (r"spdlog/", r"spdlog::", ["server"]),
     "CLI11": (r"CLI/", r"CLI11::", ["server/main", "clients"]),
@@ -101,6 +103,8 @@ def room_of(path):
     parts = pathlib.PurePosixPath(path).parts
     if parts[:2] == ("pliant", "v1") or parts[:1] == ("proto",):
         return "proto"
+    if parts[:1] == ("pliant",):  # public headers, named as programs outside the tree name them
+        return "clients/cpp"
     room = "/".join(parts[:2])
     return room if room in ROOMS else None
 

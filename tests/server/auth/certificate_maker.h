@@ -28,12 +28,13 @@ class CertificateMaker {
 
   std::string certificate() const { return ToPem(certificate_.get()); }
 
-  // A certificate for 127.0.0.1 and localhost, valid between two times from now [s].
-  Pair Make(const std::string& name, long from = 0, long until = 3600) const {
+  // A certificate for these names, valid between two times from now [s].
+  Pair Make(const std::string& name, long from = 0, long until = 3600,
+            const std::string& names = "IP:127.0.0.1,DNS:localhost") const {
     const std::shared_ptr<EVP_PKEY> key = NewKey();
     const std::shared_ptr<X509> own(X509_new(), X509_free);
     Fill(own.get(), name, key.get(), from, until);
-    Add(own.get(), NID_subject_alt_name, "IP:127.0.0.1,DNS:localhost");
+    Add(own.get(), NID_subject_alt_name, names.c_str());
     X509_set_issuer_name(own.get(), X509_get_subject_name(certificate_.get()));
     X509_sign(own.get(), key_.get(), EVP_sha256());
     BIO* memory = BIO_new(BIO_s_mem());

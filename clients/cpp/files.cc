@@ -1,17 +1,22 @@
-#include "clients/cli/scene_files.h"
+#include "pliant/files.h"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdio>
 #include <fstream>
 #include <sstream>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
-#include "clients/cli/client.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 
-namespace pliant::clients {
+#include "clients/cpp/files.h"
+#include "openssl/evp.h"
+
+namespace pliant {
 namespace {
 
 namespace fs = std::filesystem;
@@ -28,7 +33,7 @@ struct Candidate {
   std::string name;
 };
 
-std::vector<Candidate> ListFiles(const fs::path& folder) {
+absl::StatusOr<std::vector<Candidate>> ListFiles(const fs::path& folder) {
   std::vector<Candidate> files;
   std::error_code error;
   fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, error);
@@ -42,12 +47,11 @@ std::vector<Candidate> ListFiles(const fs::path& folder) {
     if (!at->is_regular_file(unreadable)) continue;
     files.push_back({at->path().lexically_relative(folder), name});
     if (files.size() <= kMaxFiles) continue;
-    throw CommandError(kUnreachable, folder.string() + " has more than " +
-                                         std::to_string(kMaxFiles) +
-                                         " files; put the scene and its files into a folder of "
-                                         "their own");
+    return FileError(folder.string(), absl::StrCat("has more than ", kMaxFiles,
+                                                   " files; put the scene and its files into a "
+                                                   "folder of their own"));
   }
-  if (error) throw CommandError(kUnreachable, folder.string() + ": " + error.message());
+  if (error) return FileError(folder.string(), error.message());
   return files;
 }
 
@@ -77,34 +81,58 @@ bool MayNameFile(const std::string& scene) {
 
 }  // namespace
 
-std::string ReadFile(const std::string& path) {
+absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
+  std::error_code error;
   std::ifstream stream(path, std::ios::binary);
   std::ostringstream content;
-  content << stream.rdbuf();
-  if (!stream || path.empty()) throw CommandError(kUnreachable, path + ": cannot be read");
+  if (fs::is_directory(path, error) || !stream || !(content << stream.rdbuf() || stream.eof()))
+    return FileError(path, "cannot be read; check the path and its permissions");
   return std::move(content).str();
 }
 
-std::vector<std::string> FindNamedFiles(const std::string& scene, const fs::path& folder) {
+absl::StatusOr<std::vector<std::string>> FindNamedFiles(const std::string& scene,
+                                                        const fs::path& folder) {
   std::vector<std::string> named;
   if (!MayNameFile(scene)) return named;
-  std::vector<Candidate> left = ListFiles(folder.empty() ? "." : folder);
+  absl::StatusOr<std::vector<Candidate>> left = ListFiles(folder.empty() ? "." : folder);
+  if (!left.ok()) return left.status();
   std::vector<std::string> texts{scene};
   while (!texts.empty()) {
     const std::string text = std::move(texts.back());
     texts.pop_back();
     const bool has_packages =
         text.find("package://") != text.npos || text.find("model://") != text.npos;
-    std::erase_if(left, [&](const Candidate& file) {
+    absl::Status status;
+    std::erase_if(*left, [&](const Candidate& file) {
       const bool is_manifest = std::ranges::find(kManifests, file.name) != kManifests.end();
       if (!(is_manifest && has_packages) && !Mentions(text, file.name)) return false;
       named.push_back(file.path.generic_string());
-      if (NamesFiles(file)) texts.push_back(ReadFile((folder / file.path).string()));
+      if (!NamesFiles(file)) return true;
+      absl::StatusOr<std::string> content = ReadWholeFile((folder / file.path).string());
+      if (content.ok()) {
+        texts.push_back(*std::move(content));
+      } else {
+        status = content.status();
+      }
       return true;
     });
+    if (!status.ok()) return status;
   }
   std::ranges::sort(named);
   return named;
 }
 
-}  // namespace pliant::clients
+std::string CalcSha256(std::string_view bytes) {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  std::size_t size = 0;
+  EVP_Q_digest(nullptr, "SHA256", nullptr, bytes.data(), bytes.size(), digest, &size);
+  std::string text;
+  for (std::size_t i = 0; i < size; ++i) {
+    char digits[3];
+    std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned>(digest[i]));
+    text += digits;
+  }
+  return text;
+}
+
+}  // namespace pliant

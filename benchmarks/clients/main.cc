@@ -1,0 +1,228 @@
+// What the clients cost: ./dev bench clients [--case NAME] [--json FILE]. Real processes over the
+// loopback interface; rows have their goals beside the figures. What else runs on the machine shows
+// in them.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <signal.h>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "benchmarks/measure.h"
+#include "benchmarks/report/report.h"
+#include "benchmarks/server/child_process.h"
+#include "pliant/client.h"
+#include "tests/counted_allocations.h"
+
+namespace pliant::benchmarks {
+namespace {
+
+using Rows = nlohmann::ordered_json;
+
+constexpr char kPaddle[] = R"(name: paddle
+time_step: 0.002
+bodies:
+  - {name: paddle, rigid: {motion: KINEMATIC, shapes: [{box: {size: [0.1, 0.1, 0.1]}}]}}
+)";
+
+// A soft plate with 20,000 surface vertices.
+constexpr char kPlate[] = R"(name: plate
+bodies:
+  - name: plate
+    deformable:
+      mesh: {box: {size: [1, 1, 0.01]}, edge_length: 0.01}
+      pose: {position: [0, 0, 1]}
+      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.4,
+          density: 1000}
+)";
+
+[[noreturn]] void Fail(const absl::Status& status) {
+  std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
+  std::exit(1);
+}
+
+template <typename T>
+T Get(absl::StatusOr<T> result) {
+  if (!result.ok()) Fail(result.status());
+  return *std::move(result);
+}
+
+// A server with a data directory of its own, which starts again on the same port.
+class Server {
+ public:
+  Server() : folder_(std::filesystem::temp_directory_path() / "pliant-bench-clients") {
+    std::filesystem::remove_all(folder_);
+    Start();
+  }
+  ~Server() {
+    process_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+  void Start() {
+    process_ = std::make_unique<ChildProcess>(
+        std::vector<std::string>{FindProgram("pliantd"), "serve", "--grpc-port", port_,
+                                 "--http-port", "0", "--data-dir", folder_.string()});
+    const auto ready = nlohmann::json::parse(process_->ReadLine(), nullptr, false);
+    if (ready.is_discarded()) Fail(absl::UnavailableError("pliantd does not start"));
+    address_ = ready["grpc"].get<std::string>();
+    port_ = address_.substr(address_.rfind(':') + 1);
+  }
+  void Kill() {
+    process_->Signal(SIGKILL);
+    process_->Stop();
+  }
+  const std::string& address() const { return address_; }
+  std::shared_ptr<Client> Connect() const { return Get(Client::Connect({.address = address_})); }
+
+ private:
+  const std::filesystem::path folder_;
+  std::unique_ptr<ChildProcess> process_;
+  std::string address_, port_ = "0";
+};
+
+World Create(Client* client, const char* scene, bool is_durable = false) {
+  v1::CreateWorldRequest request;
+  request.set_world_id("bench");
+  request.set_scene_yaml(scene);
+  request.set_durable(is_durable);
+  return Get(client->CreateWorld(request));
+}
+
+// Commands at 200 Hz, each answered: the round trip.
+void RunCommands(double seconds, Rows* rows) {
+  const Server server;
+  const auto client = server.Connect();
+  const World world = Create(client.get(), kPaddle);
+  Get(world.Run());
+  const auto commands = Get(world.Command(Get(world.Acquire("paddle"))));
+  v1::CommandRequest command;
+  for (const double speed : {0.01, 0.0, 0.0}) command.mutable_twist()->add_linear(speed);
+  std::vector<double> round_trips;
+  auto next = std::chrono::steady_clock::now();
+  for (const double end = Now() + seconds; Now() < end;) {
+    const double sent = Now();
+    absl::Status status = commands->Send(command);
+    if (status.ok())
+      status = commands->WaitForAnswer(commands->last_sequence(), std::chrono::seconds(10));
+    if (!status.ok()) Fail(status);
+    round_trips.push_back(Now() - sent);
+    std::this_thread::sleep_until(next += std::chrono::milliseconds(5));
+  }
+  rows->push_back({{"case", "commands_200hz"},
+                   {"commands", round_trips.size()},
+                   {"median_ms", 1000 * Quantile(round_trips, 0.5)},
+                   {"p99_ms", 1000 * Quantile(round_trips, 0.99)},
+                   {"goal_p99_ms", 2}});
+}
+
+// A frame of a fine surface with strain, decoded again and again.
+void RunDecoding(Rows* rows) {
+  const Server server;
+  const auto client = server.Connect();
+  const World world = Create(client.get(), kPlate);
+  v1::StepWorldRequest request;
+  request.mutable_frame()->add_fields(v1::FIELD_MEASURE_VON_MISES_STRAIN);
+  const std::string bytes = Get(world.Step(request)).frame().SerializeAsString();
+  FrameDecoder decoder(Get(world.Describe()));
+  std::vector<double> times;
+  std::int64_t allocations = 0;
+  for (int i = 0; i < 500; ++i) {
+    const std::int64_t before = CountAllocations();
+    const double start = Now();
+    const absl::Status status = decoder.Decode(std::string_view(bytes));
+    times.push_back(Now() - start);
+    if (!status.ok()) Fail(status);
+    if (i >= 10) allocations += CountAllocations() - before;
+  }
+  rows->push_back({{"case", "decoding"},
+                   {"vertices", decoder.frame().deformables[0].positions().cols()},
+                   {"frame_kb", static_cast<double>(bytes.size()) / 1000},
+                   {"median_ms", 1000 * Quantile(times, 0.5)},
+                   {"allocations", allocations},
+                   {"goal_allocations", 0}});
+}
+
+// From the moment at which a server listens again to the next frame.
+void RunReconnecting(Rows* rows) {
+  Server server;
+  const auto client = server.Connect();
+  const World world = Create(client.get(), kPaddle, true);
+  const auto frames = Get(world.Subscribe());
+  std::vector<double> times;
+  Frame frame;
+  for (int i = 0; i < 10; ++i) {
+    if (absl::Status status = frames->WaitForFrame(&frame, std::chrono::seconds(30)); !status.ok())
+      Fail(status);
+    server.Kill();
+    std::this_thread::sleep_for(std::chrono::milliseconds(300 * i));
+    while (frames->TakeLatest(&frame)) continue;
+    server.Start();
+    const double listens = Now();
+    if (absl::Status status = frames->WaitForFrame(&frame, std::chrono::seconds(30)); !status.ok())
+      Fail(status);
+    times.push_back(Now() - listens);
+  }
+  rows->push_back({{"case", "reconnect"},
+                   {"median_ms", 1000 * Quantile(times, 0.5)},
+                   {"max_ms", 1000 * *std::ranges::max_element(times)},
+                   {"goal_max_ms", 1000}});
+}
+
+// `pliant world list`, from the start of the process to its end.
+void RunListing(Rows* rows) {
+  const Server server;
+  const auto client = server.Connect();
+  Create(client.get(), kPaddle);
+  const std::string command =
+      "'" + FindProgram("pliant") + "' --server " + server.address() + " world list > /dev/null";
+  std::vector<double> times;
+  for (int i = 0; i < 30; ++i) {
+    const double start = Now();
+    if (std::system(command.c_str()) != 0) Fail(absl::InternalError(command + " failed"));
+    times.push_back(Now() - start);
+  }
+  rows->push_back({{"case", "world_list"},
+                   {"median_ms", 1000 * Quantile(times, 0.5)},
+                   {"max_ms", 1000 * *std::ranges::max_element(times)},
+                   {"goal_median_ms", 100}});
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app{"What the clients cost, over the loopback interface."};
+  std::string only, json;
+  double seconds = 60;
+  app.add_option("--case", only, "only the cases whose name contains this");
+  app.add_option("--seconds", seconds, "commands_200hz only: how long")->capture_default_str();
+  app.add_option("--json", json, "also write the rows to this file; - for standard output");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  Rows rows = Rows::array();
+  const auto run = [&](const std::string& name, const auto& measure) {
+    if (name.find(only) == std::string::npos) return;
+    std::fprintf(stderr, "%s\n", name.c_str());
+    measure();
+  };
+  run("commands_200hz", [&] { RunCommands(seconds, &rows); });
+  run("decoding", [&] { RunDecoding(&rows); });
+  run("reconnect", [&] { RunReconnecting(&rows); });
+  run("world_list", [&] { RunListing(&rows); });
+  return WriteReport({{"suite", "clients"}, {"machine", DescribeMachine()}, {"rows", rows}}, json);
+}
+
+}  // namespace
+}  // namespace pliant::benchmarks
+
+int main(int argc, char** argv) {
+  return pliant::benchmarks::Main(argc, argv);
+}

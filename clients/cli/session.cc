@@ -1,0 +1,95 @@
+#include "clients/cli/session.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "google/protobuf/util/json_util.h"
+
+#include "clients/cli/interrupts.h"
+
+namespace pliant::clients {
+namespace {
+
+int ExitStatusOf(const absl::Status& status) {
+  if (absl::IsUnavailable(status) || status.GetPayload(kFileProblem)) return kUnreachable;
+  return kRefused;
+}
+
+}  // namespace
+
+CallOptions Session::call_options() const {
+  return {.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(1000 * options_.timeout))};
+}
+
+ClientOptions Session::client_options() const {
+  ClientOptions options;
+  options.address = options_.server;
+  options.tls = options_.tls;
+  options.ca_file = options_.ca;
+  options.certificate_file = options_.cert;
+  options.key_file = options_.key;
+  options.token_file = options_.token_file;
+  // a variable and not an argument, which everyone on this machine could read
+  const char* token = std::getenv("PLIANT_TOKEN");
+  if (token != nullptr && options.token_file.empty()) options.token = token;
+  if (call_options().timeout.count() > 0) options.timeout = call_options().timeout;
+  options.checks_server = false;
+  return options;
+}
+
+Client& Session::client() {
+  if (Interrupted()) throw CommandError(kInterrupted, "");
+  if (client_ == nullptr) {
+    auto client = Client::Connect(client_options());
+    // the address or a file that options name
+    if (!client.ok()) throw CommandError(kUnreachable, std::string(client.status().message()));
+    const std::lock_guard lock(mutex_);
+    client_ = *std::move(client);
+  }
+  return *client_;
+}
+
+void Session::Interrupt() {
+  const std::lock_guard lock(mutex_);
+  if (client_ != nullptr) client_->CancelAll();
+}
+
+void Session::Check(const absl::Status& status) const {
+  if (status.ok()) return;
+  if (Interrupted()) throw CommandError(kInterrupted, "");
+  throw CommandError(ExitStatusOf(status), std::string(status.message()));
+}
+
+std::string ToJson(const google::protobuf::Message& message) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  options.always_print_primitive_fields = true;
+  std::string json;
+  const auto status = google::protobuf::util::MessageToJsonString(message, &json, options);
+  if (!status.ok()) throw CommandError(kRefused, std::string(status.message()));
+  return json;
+}
+
+std::string ReadFile(const std::string& path) {
+  std::error_code error;
+  std::ifstream stream(path, std::ios::binary);
+  std::ostringstream content;
+  content << stream.rdbuf();
+  if (!stream || std::filesystem::is_directory(path, error))
+    throw CommandError(kUnreachable, path + ": cannot be read; check the path and its permissions");
+  return std::move(content).str();
+}
+
+void WriteFile(const std::string& path, const std::string& bytes) {
+  std::ofstream stream(path, std::ios::binary);
+  stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  stream.close();
+  if (!stream) {
+    throw CommandError(kUnreachable,
+                       path + ": cannot be written; check the folder and the space on the disk");
+  }
+}
+
+}  // namespace pliant::clients

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "google/protobuf/message_lite.h"
+#include "grpcpp/channel.h"
+#include "grpcpp/client_context.h"
+#include "grpcpp/generic/generic_stub.h"
+#include "grpcpp/impl/codegen/proto_utils.h"
+#include "grpcpp/support/byte_buffer.h"
+#include "grpcpp/support/sync_stream.h"
+
+#include "pliant/client.h"
+
+namespace pliant {
+
+// The channel to a server, its credentials, and the calls under way on it. Thread-safe.
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  // INVALID_ARGUMENT for an address without a port or a file that cannot be read.
+  static absl::StatusOr<std::shared_ptr<Connection>> Make(const ClientOptions& options);
+
+  // A call or a stream under way. CancelAll cancels it as long as this object lives.
+  class Context {
+   public:
+    explicit Context(std::shared_ptr<Connection> connection);
+    ~Context();
+    Context(const Context&) = delete;
+    grpc::ClientContext& operator*() { return context_; }
+    grpc::ClientContext* operator->() { return &context_; }
+    grpc::ClientContext* get() { return &context_; }
+
+   private:
+    const std::shared_ptr<Connection> connection_;
+    grpc::ClientContext context_;
+  };
+
+  using ByteStream = grpc::ClientReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>;
+
+  // Calls a method. `done` is called on a thread of gRPC. `request` is read before this returns;
+  // `response` must live until then. A zero timeout is none.
+  void Start(const char* method, const google::protobuf::MessageLite& request,
+             google::protobuf::MessageLite* response, std::chrono::milliseconds timeout,
+             std::function<void(const absl::Status&)> done);
+  absl::Status Call(const char* method, const google::protobuf::MessageLite& request,
+                    google::protobuf::MessageLite* response, std::chrono::milliseconds timeout);
+
+  // Opens a stream of serialised messages.
+  std::unique_ptr<ByteStream> Open(const char* method, Context* context);
+
+  // The same error with its details, and with what to check where no server answers.
+  absl::Status Translate(const grpc::Status& status) const;
+
+  void CancelAll();
+  const ClientOptions& options() const { return options_; }
+  std::string name() const;  // of this client
+
+ private:
+  explicit Connection(const ClientOptions& options) : options_(options) {}
+  std::string Token();
+
+  const ClientOptions options_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<
+      grpc::TemplatedGenericStub<google::protobuf::MessageLite, google::protobuf::MessageLite>>
+      stub_;
+  std::mutex mutex_;
+  std::set<grpc::ClientContext*> under_way_;
+  std::string token_;               // last read from the file
+  std::int64_t token_changed_ = 0;  // when the file was changed then [ns]
+};
+
+grpc::ByteBuffer ToBuffer(const google::protobuf::MessageLite& message);
+// Copies into `bytes`, whose memory is used again.
+void CopyBytes(const grpc::ByteBuffer& buffer, std::string* bytes);
+
+}  // namespace pliant

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace pliant {
+
+// INVALID_ARGUMENT that names a file, with the payload kFileProblem.
+absl::Status FileError(const std::string& path, const std::string& problem);
+
+// FileError for one that cannot be read.
+absl::StatusOr<std::string> ReadWholeFile(const std::string& path);
+
+}  // namespace pliant

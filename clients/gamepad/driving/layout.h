@@ -1,0 +1,50 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "pliant/v1/control.pb.h"
+
+namespace pliant::clients {
+
+// A gamepad in the standard layout: left stick x, y and right stick x, y, to the right and down
+// positive; buttons 0 to 3 are the lower, right, left and upper one, 4 and 5 the shoulders, 6 and 7
+// the triggers (0 to 1), 8 and 9 back and start, 10 and 11 the sticks, 12 to 15 up, down, left and
+// right, 16 the middle one.
+struct PadState {
+  std::array<double, 4> axes{};
+  std::array<double, 17> buttons{};
+
+  bool operator==(const PadState&) const = default;
+};
+
+enum PadButton : std::uint8_t {
+  kLower = 0,
+  kStop = 1,  // the right one
+  kGrip = 2,  // the left one
+  kNext = 3,  // the upper one
+  kRollLeft = 4,
+  kRollRight = 5,
+  kDown = 6,
+  kUp = 7,
+  kSlow = 10,
+};
+
+// Value of a stick from that of SDL, −32768 to 32767, and of a trigger, 0 to 32767.
+double ScaleStick(std::int16_t value);
+double ScaleTrigger(std::int16_t value);
+
+// Whether anything but the actions (stop, grip, next) is used: a stick out of its dead zone, or a
+// button. What is not used is let go of.
+bool IsUsed(const PadState& pad);
+
+// The state as a command of a robot that maps it itself. Buttons of actions are left out.
+v1::Gamepad MakeGamepad(const PadState& pad);
+
+// The twist of a body or a tool, in the world frame: the left stick moves it in the horizontal
+// plane, forward is +y; the triggers move it down and up, the right stick turns it about z and x,
+// the shoulders about y. A pressed stick or the lower button makes it slow. `speed` is that of a
+// full deflection [m/s].
+v1::Twist MakeTwist(const PadState& pad, double speed);
+
+}  // namespace pliant::clients

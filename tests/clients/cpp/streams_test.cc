@@ -1,0 +1,217 @@
+// Subscriptions, leases and streams of commands, against a real pliantd.
+
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <stdexcept>
+
+#include "tests/clients/pliantd.h"
+
+namespace pliant {
+namespace {
+
+using testing::HasSubstr;
+
+class Streams : public PliantdTest {
+ protected:
+  static v1::Subscription At(double rate) {
+    v1::Subscription subscription;
+    subscription.set_rate(rate);
+    return subscription;
+  }
+};
+
+TEST_F(Streams, HaveTheWorldAsItIs) {
+  const World world = Create("lab");
+  v1::Subscription wanted = At(100);
+  wanted.add_fields(v1::FIELD_MEASURE_VON_MISES_STRAIN);
+  wanted.add_probes("cube_p");
+  wanted.set_contacts(true);
+  const auto subscription = world.Subscribe(wanted);
+  ASSERT_TRUE(subscription.ok()) << subscription.status();
+  Frame frame;
+  ASSERT_TRUE((*subscription)->WaitForFrame(&frame, kPatience).ok());
+  const DescriptionPtr description = (*subscription)->description();
+  const int ball = description->FindDeformable("ball").value();
+  const int cube = description->FindRigid("cube").value();
+  EXPECT_TRUE(frame.is_keyframe);
+  EXPECT_NEAR(frame.deformables[ball].positions().row(0).mean(), 0.3, 0.01);
+  EXPECT_NEAR(frame.rigid[cube].p_WB().z(), 0.05, 1e-6);
+  const FieldState* strain = frame.deformables[ball].Find(v1::FIELD_MEASURE_VON_MISES_STRAIN);
+  ASSERT_NE(strain, nullptr);
+  EXPECT_EQ(strain->matrix().cols(), frame.deformables[ball].positions().cols());
+  EXPECT_EQ(frame.probes[0].size(), 3u);
+
+  // frames that leave bodies out are completed with the latest of these
+  ASSERT_TRUE(world.Run().ok());
+  ASSERT_TRUE(WaitUntil([&] { return (*subscription)->TakeLatest(&frame) && frame.step > 20; }));
+  EXPECT_TRUE(frame.rigid[description->FindRigid("table").value()].is_known);
+  EXPECT_EQ(frame.clock, ClockMode::kRealTime);
+  EXPECT_LT(frame.deformables[ball].positions().row(2).mean(), 0.06);
+  EXPECT_GT(frame.ParseReport().step(), 0);
+}
+
+TEST_F(Streams, OneCallbackThatBlocksHoldsUpNoOther) {
+  const World world = Create("lab");
+  ASSERT_TRUE(world.Run().ok());
+  std::mutex gate;
+  std::atomic<int> blocked{0}, frames{0};
+  gate.lock();
+  auto stalled = world.Subscribe(At(100), [&](const Frame&, const Description&) {
+    ++blocked;
+    const std::lock_guard lock(gate);
+  });
+  auto free = world.Subscribe(At(100), [&](const Frame&, const Description&) { ++frames; });
+  ASSERT_TRUE(stalled.ok() && free.ok());
+  EXPECT_TRUE(WaitUntil([&] { return blocked > 0 && frames > 20; }));
+  EXPECT_EQ(blocked, 1);
+  EXPECT_TRUE((*stalled)->status().ok());
+  gate.unlock();
+}
+
+TEST_F(Streams, ACallbackThatThrowsEndsItsOwnSubscription) {
+  const World world = Create("lab");
+  std::atomic<int> frames{0};
+  auto thrown = world.Subscribe(
+      At(100), [](const Frame&, const Description&) { throw std::runtime_error("of no use"); });
+  auto other = world.Subscribe(At(100), [&](const Frame&, const Description&) { ++frames; });
+  ASSERT_TRUE(thrown.ok() && other.ok());
+  const absl::Status end = (*thrown)->Wait();
+  EXPECT_TRUE(absl::IsInternal(end));
+  EXPECT_THAT(std::string(end.message()), HasSubstr("of no use"));
+  EXPECT_TRUE(WaitUntil([&] { return frames > 1; }));
+  EXPECT_TRUE((*other)->status().ok());
+}
+
+TEST_F(Streams, EndWithTheirWorld) {
+  const World world = Create("lab");
+  auto subscription = world.Subscribe(At(60));
+  ASSERT_TRUE(subscription.ok());
+  Frame frame;
+  ASSERT_TRUE((*subscription)->WaitForFrame(&frame, kPatience).ok());
+  ASSERT_TRUE(world.Delete().ok());
+  EXPECT_FALSE((*subscription)->Wait().ok());
+  EXPECT_FALSE(absl::IsCancelled((*subscription)->status())) << (*subscription)->status();
+}
+
+TEST_F(Streams, GoOnSoonAfterTheServerCameBack) {
+  const World world = Create("lab", kScene, true);
+  ASSERT_TRUE(world.Step(7).ok());
+  auto subscription = world.Subscribe(At(60));
+  ASSERT_TRUE(subscription.ok());
+  Frame frame;
+  ASSERT_TRUE((*subscription)->WaitForFrame(&frame, kPatience).ok());
+  Kill();
+  ASSERT_TRUE(WaitUntil([&] { return absl::IsUnavailable(world.Get().status()); }));
+  while ((*subscription)->TakeLatest(&frame)) continue;
+  Start();
+  const auto listens_at = std::chrono::steady_clock::now();
+  const absl::Status status = (*subscription)->WaitForFrame(&frame, kPatience);
+  const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - listens_at;
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(frame.step, 7);
+  EXPECT_LT(waited.count(), 5);  // one, where nothing else runs
+  EXPECT_GE((*subscription)->reconnects(), 1);
+}
+
+TEST_F(Streams, AskForTheDescriptionAgainWhenTheWorldIsAnotherOne) {
+  const std::string lab = WriteFile("lab.yaml", kScene);
+  const std::string stone = WriteFile("stone.yaml",
+                                      "bodies: [{name: stone, rigid: {motion: FREE, density: 1, "
+                                      "shapes: [{sphere: {radius: 1}}]}}]\n");
+  Kill();
+  Start({"--scene", lab});
+  const World world = client_->GetWorld("default");
+  ASSERT_TRUE(WaitUntil([&] { return world.Get().ok(); }));
+  auto subscription = world.Subscribe(At(60));
+  ASSERT_TRUE(subscription.ok()) << subscription.status();
+  Frame frame;
+  ASSERT_TRUE((*subscription)->WaitForFrame(&frame, kPatience).ok());
+  const std::string before = (*subscription)->description()->model_hash();
+  Kill();
+  while ((*subscription)->TakeLatest(&frame)) continue;
+  Start({"--scene", stone});
+  const absl::Status status = (*subscription)->WaitForFrame(&frame, kPatience);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_NE((*subscription)->description()->model_hash(), before);
+  EXPECT_EQ(frame.rigid.size(), 1u);
+  EXPECT_TRUE(frame.deformables.empty());
+}
+
+TEST_F(Streams, CommandsMoveAJointAndTheirLatencyIsMeasured) {
+  const World world = CreateArm("arm");
+  ASSERT_TRUE(world.Run().ok());
+  auto lease = world.Acquire("arm");
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  auto commands = world.Command(*std::move(lease));
+  ASSERT_TRUE(commands.ok()) << commands.status();
+  ASSERT_TRUE((*commands)->SendJointTargets({"turn"}, {0.5}).ok());
+  ASSERT_TRUE((*commands)->WaitForAnswer(1, kPatience).ok());
+  EXPECT_TRUE((*commands)->last_response().refused().empty());
+  EXPECT_GT((*commands)->latency().median, 0);
+
+  auto subscription = world.Subscribe(At(50));
+  ASSERT_TRUE(subscription.ok());
+  Frame frame;
+  // the heartbeat keeps the lease for longer than a second without commands
+  EXPECT_TRUE(WaitUntil([&] {
+    return (*subscription)->TakeLatest(&frame) && frame.time > 3 &&
+           std::abs(frame.joints.positions(0) - 0.5) < 0.01;
+  })) << frame.joints.ShortDebugString();
+  EXPECT_TRUE((*commands)->status().ok()) << (*commands)->status();
+  EXPECT_EQ(frame.command_count, 1);
+  EXPECT_EQ(frame.commands[0].client(), "test");
+}
+
+TEST_F(Streams, ATakeoverEndsTheStreamWithItsReason) {
+  const World world = CreateArm("arm");
+  ASSERT_TRUE(world.Run().ok());
+  auto commands = world.Command(world.Acquire("arm").value());
+  ASSERT_TRUE(commands.ok());
+  ASSERT_TRUE((*commands)->SendJointTargets({"turn"}, {0.1}).ok());
+  const auto refused = world.Acquire("arm");
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("driven by test"));
+  auto other = world.Acquire("arm", {.takeover = true});
+  ASSERT_TRUE(other.ok()) << other.status();
+  ASSERT_TRUE(WaitUntil([&] { return !(*commands)->status().ok(); }));
+  EXPECT_THAT(std::string((*commands)->status().message()), HasSubstr("taken over by test"));
+  EXPECT_FALSE((*commands)->SendJointTargets({"turn"}, {0.2}).ok());
+}
+
+TEST_F(Streams, ABrokenConnectionEndsTheCommandsAndNothingIsRepeated) {
+  const World world = CreateArm("arm");
+  ASSERT_TRUE(world.Run().ok());
+  auto commands = world.Command(world.Acquire("arm").value());
+  ASSERT_TRUE((*commands)->SendJointTargets({"turn"}, {0.1}).ok());
+  ASSERT_TRUE((*commands)->WaitForAnswer(1, kPatience).ok());
+  Kill();
+  ASSERT_TRUE(WaitUntil([&] { return !(*commands)->status().ok(); }));
+  EXPECT_TRUE(absl::IsUnavailable((*commands)->status())) << (*commands)->status();
+  Start();
+  EXPECT_TRUE(absl::IsUnavailable((*commands)->SendJointTargets({"turn"}, {0.1})));
+  EXPECT_FALSE((*commands)->lease().status().ok());
+}
+
+TEST_F(Streams, AReleasedLeaseIsFreeAtOnce) {
+  const World world = CreateArm("arm");
+  {
+    auto held = world.Acquire("arm");
+    ASSERT_TRUE(held.ok());
+  }
+  auto again = world.Acquire("arm");
+  EXPECT_TRUE(again.ok()) << again.status();
+}
+
+TEST_F(Streams, NumbersThatAreNotFiniteAreNotSent) {
+  const World world = CreateArm("arm");
+  auto commands = world.Command(world.Acquire("arm").value());
+  const absl::Status status =
+      (*commands)->SendJointTargets({"turn"}, {std::numeric_limits<double>::quiet_NaN()});
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("joint_targets.values[0]"));
+  EXPECT_EQ((*commands)->last_sequence(), 0u);
+}
+
+}  // namespace
+}  // namespace pliant

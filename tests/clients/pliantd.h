@@ -1,0 +1,148 @@
+#pragma once
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "pliant/client.h"
+#include "tests/server/serve/program.h"
+
+namespace pliant {
+
+// Long enough for a busy machine.
+inline constexpr std::chrono::seconds kPatience{60};
+
+template <typename Condition>
+bool WaitUntil(Condition condition) {
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return true;
+}
+
+// A table, a kinematic paddle, a free cube, a soft ball, an arm of two joints, and probes. No file
+// is needed but that of the arm.
+inline constexpr char kScene[] = R"(name: lab
+time_step: 0.01
+bodies:
+  - name: table
+    rigid: {motion: FIXED, pose: {position: [0, 0, -0.05]}, shapes: [{box: {size: [2, 2, 0.1]}}]}
+  - name: paddle
+    rigid: {motion: KINEMATIC, pose: {position: [-0.5, 0, 0.2]},
+        shapes: [{box: {size: [0.02, 0.2, 0.2]}}]}
+  - name: cube
+    rigid: {motion: FREE, density: 1000, pose: {position: [0, 0, 0.05]},
+        shapes: [{box: {size: [0.1, 0.1, 0.1]}}]}
+  - name: ball
+    deformable:
+      mesh: {sphere: {radius: 0.05}, edge_length: 0.04}
+      pose: {position: [0.3, 0, 0.06]}
+      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.4,
+          density: 1000}
+probes:
+  - {name: cube_p, position: {body: cube}}
+  - {name: strain, field: {body: ball, measure: VON_MISES_STRAIN, reduce: MAX}}
+)";
+
+// One joint about the vertical axis, held by a spring and a damper.
+inline constexpr char kArmScene[] = R"(name: arm
+time_step: 0.005
+robots:
+  - name: arm
+    file: arm.urdf
+    base: FIXED
+    actuators: [{joint: ".*", pd: {stiffness: 100, damping: 10}, effort_limit: 50}]
+)";
+inline constexpr char kArm[] = R"(<robot name="arm"><link name="base"/><link name="rod">
+  <inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+  </link><joint name="turn" type="revolute"><parent link="base"/><child link="rod"/>
+  <axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="50" velocity="2"/></joint></robot>
+)";
+
+// A real pliantd on free ports, with a data directory of its own.
+class PliantdTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "/pliantd-XXXXXX";
+    folder_ = mkdtemp(pattern.data());
+    Start(Flags());
+    auto client = Client::Connect(Options());
+    ASSERT_TRUE(client.ok()) << client.status();
+    client_ = *std::move(client);
+  }
+  void TearDown() override {
+    client_.reset();
+    pliantd_.reset();
+    std::error_code error;
+    std::filesystem::remove_all(folder_, error);
+  }
+
+  // Starts it, on the ports of before if it ran before.
+  void Start(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments{"serve",      "--grpc-port",    port_, "--http-port", "0",
+                                       "--data-dir", folder_ + "/data"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    pliantd_ = std::make_unique<server::Program>(arguments, folder_ + "/errors.txt");
+    const auto ports = server::ParseReady(pliantd_->ReadLine());
+    ASSERT_TRUE(ports.has_value());
+    port_ = ports->first;
+    http_port_ = ports->second;
+  }
+  void Kill() {
+    pliantd_->Signal(SIGKILL);
+    pliantd_->Wait();
+  }
+
+  // Of the server that a test begins with.
+  virtual std::vector<std::string> Flags() { return {}; }
+
+  std::string address() const { return "127.0.0.1:" + port_; }
+  virtual ClientOptions Options() const { return {.address = address(), .name = "test"}; }
+
+  World Create(const std::string& id, const std::string& scene = kScene, bool is_durable = false) {
+    v1::CreateWorldRequest request;
+    request.set_world_id(id);
+    request.set_scene_yaml(scene);
+    request.set_file_name("scene.yaml");
+    request.set_durable(is_durable);
+    const auto world = client_->CreateWorld(request);
+    EXPECT_TRUE(world.ok()) << world.status();
+    return client_->GetWorld(id);
+  }
+
+  World CreateArm(const std::string& id) {
+    WriteFile("arm.yaml", kArmScene);
+    WriteFile("arm.urdf", kArm);
+    v1::CreateWorldRequest request;
+    request.set_world_id(id);
+    const auto world = client_->CreateWorldFromFile(folder_ + "/arm.yaml", request);
+    EXPECT_TRUE(world.ok()) << world.status();
+    return client_->GetWorld(id);
+  }
+
+  std::string WriteFile(const std::string& name, const std::string& text) const {
+    const std::string path = folder_ + "/" + name;
+    FILE* file = std::fopen(path.c_str(), "wb");
+    EXPECT_NE(file, nullptr);
+    std::fwrite(text.data(), 1, text.size(), file);
+    std::fclose(file);
+    return path;
+  }
+
+  std::string folder_;
+  std::string port_ = "0", http_port_;
+  std::unique_ptr<server::Program> pliantd_;
+  std::shared_ptr<Client> client_;
+};
+
+}  // namespace pliant
