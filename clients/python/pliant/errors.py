@@ -28,7 +28,8 @@ class PliantError(Exception):
     place       the field, file or object that is wrong; empty if there is none
     mend        what to do about it; empty if the text does not say so
     code        the name of the gRPC status, such as "NOT_FOUND"; empty if the client refused before
-                sending violations  one for each wrong field
+                sending
+    violations  one for each wrong field
 
     >>> error = InvalidRequest('commands[0].joint_targets.values[2]: nan is not allowed; expected a finite number')
     >>> error.place, error.mend

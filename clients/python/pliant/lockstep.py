@@ -3,6 +3,7 @@ out."""
 
 from __future__ import annotations
 
+import collections
 from typing import Any, Mapping, NamedTuple, Optional, Sequence, Union
 
 import grpc
@@ -52,10 +53,12 @@ def step_worlds(
         make_step_request(world.description, steps, commands[i] if commands else None, probes)
         for i, world in enumerate(worlds)
     ]
+    calls = plan_calls(worlds, range(len(worlds)))
+    for call in calls:
+        call.message.requests.extend(requests[i] for i in call.indices)
     results: list[Result] = [errors.PliantError("not stepped")] * len(worlds)
-    for world_indices, replies in call_servers(worlds, requests, timeout):
-        for i, reply in zip(world_indices, replies):
-            results[i] = reply if isinstance(reply, errors.PliantError) else read_step(reply)
+    for i, reply in call_servers(worlds, calls, timeout):
+        results[i] = reply if isinstance(reply, errors.PliantError) else read_step(reply)
     return results
 
 
@@ -69,45 +72,67 @@ def read_step(message: Any) -> WorldStep:
     )
 
 
-def call_servers(
-    worlds: Sequence[World], requests: Sequence[Any], timeout: Optional[float]
-) -> list[tuple[list[int], list[Any]]]:
-    """Sends requests to step, at most 256 in a call, to all servers at the same time. Returns, for
-    each call, the indices of its worlds with their responses or errors."""
+class Call(NamedTuple):
+    """A call of one server, with the indices of its worlds."""
+
+    connection: Any
+    indices: list[int]
+    message: Any  # pliant.v1.StepWorldsRequest
+
+
+def plan_calls(worlds: Sequence[World], indices: Sequence[int]) -> list[Call]:
+    """Calls for some of the worlds, at most 256 in each, whose requests are to be added in the order
+    of their indices."""
     by_server: dict[Any, list[int]] = {}
-    for i, world in enumerate(worlds):
-        by_server.setdefault(world._connection, []).append(i)
-    calls = []
-    for connection, indices in by_server.items():
-        for at in range(0, len(indices), _MAX_WORLDS):
-            some = indices[at : at + _MAX_WORLDS]
-            message = world_pb2.StepWorldsRequest()
-            message.requests.extend(requests[i] for i in some)
-            calls.append((connection, some, message))
+    for i in indices:
+        by_server.setdefault(worlds[i]._connection, []).append(i)
+    return [
+        Call(connection, there[at : at + _MAX_WORLDS], world_pb2.StepWorldsRequest())
+        for connection, there in by_server.items()
+        for at in range(0, len(there), _MAX_WORLDS)
+    ]
+
+
+def call_servers(
+    worlds: Sequence[World], calls: Sequence[Call], timeout: Optional[float]
+) -> list[tuple[int, Any]]:
+    """Calls all servers at the same time. Returns the response or the error of each world, by its
+    index."""
     if len(calls) == 1:  # without the threads that a future needs
-        connection, some, message = calls[0]
-        try:
-            response = connection.call(_METHOD, message, timeout=timeout)
-            return [(some, _split(response))]
-        except errors.PliantError as error:
-            return [(some, _fail(error, worlds, some))]
-    started = []
-    for connection, some, message in calls:
-        try:
-            started.append(connection.start(_METHOD, message, timeout))
-        except errors.PliantError as error:
-            started.append(error)
-    replies = []
-    for (connection, some, _), future in zip(calls, started):
-        try:
-            if isinstance(future, errors.PliantError):
-                raise future
-            replies.append((some, _split(future.result())))
-        except grpc.RpcError as error:
-            replies.append((some, _fail(connection.error(error, _METHOD), worlds, some)))
-        except errors.PliantError as error:
-            replies.append((some, _fail(error, worlds, some)))
-    return replies
+        replies = [_call(calls[0], timeout)]
+    else:
+        started = [_start(call, timeout) for call in calls]
+        replies = [_finish(call, future) for call, future in zip(calls, started)]
+    results: list[tuple[int, Any]] = []
+    for call, reply in zip(calls, replies):
+        if isinstance(reply, errors.PliantError):
+            results += [(i, _name_world(reply, worlds[i])) for i in call.indices]
+        else:
+            results += zip(call.indices, _split(reply))
+    return results
+
+
+def _call(call: Call, timeout: Optional[float]) -> Any:
+    try:
+        return call.connection.call(_METHOD, call.message, timeout=timeout)
+    except errors.PliantError as error:
+        return error
+
+
+def _start(call: Call, timeout: Optional[float]) -> Any:
+    try:
+        return call.connection.start(_METHOD, call.message, timeout)
+    except errors.PliantError as error:
+        return error
+
+
+def _finish(call: Call, future: Any) -> Any:
+    if isinstance(future, errors.PliantError):
+        return future
+    try:
+        return future.result()
+    except grpc.RpcError as error:
+        return call.connection.error(error, _METHOD)
 
 
 def _split(response: Any) -> list[Any]:
@@ -117,28 +142,25 @@ def _split(response: Any) -> list[Any]:
     ]
 
 
-def _fail(error: errors.PliantError, worlds: Sequence[World], some: Sequence[int]) -> list[Any]:
-    """The error of a call, for each of its worlds."""
-    return [
-        type(error)(f"{worlds[i].name} at {worlds[i].address}: {error.message}", code=error.code)
-        for i in some
-    ]
+def _name_world(error: errors.PliantError, world: World) -> errors.PliantError:
+    return type(error)(f"{world.name} at {world.address}: {error.message}", code=error.code)
 
 
 class Lockstep:
     """Worlds of the same scene, stepped at the same time with an array of actions each step.
 
         group = pliant.Lockstep(worlds, joints={"arm": None}, probes=["tool"])
-        observation = group.step(actions)     # actions (worlds, joints) → probes (worlds, numbers)
-        and joints
+        observation = group.step(actions)     # actions (worlds, joints)
+        observation.probes                    # (worlds, numbers)
 
-    joints   by robot, the joints that an action has targets for, in order; None: all that have an
-             actuator probes   of the scene, whose numbers follow each other in `Observation.probes`
-             read_joints   whether observations have the positions and velocities of all joints
+    joints        by robot, the joints that an action has targets for, in order; None: all that have
+                  an actuator
+    probes        of the scene, whose numbers follow each other in `Observation.probes`
+    read_joints   whether observations have the positions and velocities of all joints
 
     The requests are made once; a step writes the numbers of its actions into them. A world that
-    cannot be stepped, because it or its server is gone, is in `lost` with the reason, its numbers
-    are NaN from then on, and the others go on.
+    cannot be stepped, for example because its server is gone, is in `lost` with the reason, and the
+    others go on; its numbers are NaN. Remove it from `lost` to try again.
     """
 
     def __init__(
@@ -179,13 +201,22 @@ class Lockstep:
         finite = np.finfo(np.float64).max
         self.low = np.broadcast_to(np.maximum(low, -finite), (len(worlds), len(low)))
         self.high = np.broadcast_to(np.minimum(high, finite), (len(worlds), len(high)))
-        self._requests = [self._make_request(world, steps) for world in worlds]
-        self._values = [
-            [command.joint_targets.values for command in request.commands]
-            for request in self._requests
-        ]
-        sizes = [len(command.joint_targets.joints) for command in self._requests[0].commands]
-        self._ends = [int(end) for end in np.cumsum([0, *sizes])]
+        self._steps = steps
+        self._calls: list[Call] = []
+        self._values: dict[int, list[Any]] = {}  # of each world's commands, in its request
+        sizes = collections.Counter(joint.robot for joint in self.joints)
+        self._ends = [int(end) for end in np.cumsum([0, *sizes.values()])]
+        self._plan()
+
+    def _plan(self) -> None:
+        """Makes the requests for the worlds that are not lost."""
+        alive = [i for i in range(len(self.worlds)) if i not in self.lost]
+        self._calls, self._values = plan_calls(self.worlds, alive), {}
+        for call in self._calls:
+            for i in call.indices:
+                request = call.message.requests.add()
+                request.CopyFrom(self._make_request(self.worlds[i], self._steps))
+                self._values[i] = [command.joint_targets.values for command in request.commands]
 
     def _make_request(self, world: World, steps: int) -> Any:
         request = make_step_request(world.description, steps, None, self.probes)
@@ -197,9 +228,8 @@ class Lockstep:
             targets.values.append(0.0)
         if self._read_joints:
             still = [body.name for body in self._description.rigid if body.motion == "FIXED"]
-            bodies = (still or [body.name for body in self._description.rigid])[
-                :1
-            ]  # joints are part of every frame
+            # joints are part of every frame, whatever bodies it has
+            bodies = (still or [body.name for body in self._description.rigid])[:1]
             request.frame.CopyFrom(make_subscription(world.description, bodies=bodies))
         return request
 
@@ -208,35 +238,29 @@ class Lockstep:
         the joints' limits are refused before anything is sent."""
         if self.joints:
             rows = within("actions", actions, self.low, self.high).tolist()
-            for values, row in zip(self._values, rows):
-                for k, targets in enumerate(values):
-                    targets[:] = row[self._ends[k] : self._ends[k + 1]]
         elif actions is not None:
             raise errors.ActionError(
                 "actions: are given, but no joints to drive; name them when you make the Lockstep"
             )
-        alive = (
-            [i for i in range(len(self.worlds)) if i not in self.lost]
-            if self.lost
-            else list(range(len(self.worlds)))
-        )
+        if len(self._values) + len(self.lost) != len(self.worlds):
+            self._plan()
+        if self.joints:
+            for i, values in self._values.items():
+                for k, targets in enumerate(values):
+                    targets[:] = rows[i][self._ends[k] : self._ends[k + 1]]
         responses: list[Any] = [None] * len(self.worlds)
-        if alive:
-            worlds, requests = [self.worlds[i] for i in alive], [self._requests[i] for i in alive]
-            for indices, replies in call_servers(worlds, requests, self._timeout):
-                for k, reply in zip(indices, replies):
-                    if isinstance(reply, errors.PliantError):
-                        self.lost[alive[k]] = reply
-                    else:
-                        responses[alive[k]] = reply
-        return Observation(self, responses)
+        for i, reply in call_servers(self.worlds, self._calls, self._timeout):
+            if isinstance(reply, errors.PliantError):
+                self.lost[i] = reply
+            else:
+                responses[i] = reply
+        return Observation(responses)
 
 
 class Observation:
     """What a step of a Lockstep led to; rows are worlds, and NaN where they are lost."""
 
-    def __init__(self, group: Lockstep, responses: list[Any]) -> None:
-        self._group = group
+    def __init__(self, responses: list[Any]) -> None:
         self.responses = responses  # pliant.v1.StepWorldResponse or None
 
     @property

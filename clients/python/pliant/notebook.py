@@ -48,8 +48,9 @@ def show(
     cannot be shown inside it.
 
     http     address of pages, such as http://lab:8080; by default PLIANT_HTTP, or port 8080 of the
-             same host origin   of the notebook, such as http://localhost:8888: says beforehand
-             whether the server lets it show the page
+             same host
+    origin   of the notebook, such as http://localhost:8888: says beforehand whether the server lets
+             it show the page
     """
     address = what if isinstance(what, str) else what.address
     host = address.rpartition(":")[0] or address

@@ -206,12 +206,13 @@ def connect(
     """Connects to a server, by default PLIANT_SERVER or 127.0.0.1:50051.
 
     token, token_file   the token, or a file that has it; by default PLIANT_TOKEN or the file
-                        PLIANT_TOKEN_FILE ca                  file of the authority that signed the
-                        server's certificate (PLIANT_CA); turns on TLS tls                 TLS with
-                        the authorities of the system cert, key           files of this client's
-                        certificate, where the server asks for one timeout             of calls that
-                        take no longer than a reply [s] reconnect_timeout   for which calls wait for
-                        a server that has gone away [s]
+                        PLIANT_TOKEN_FILE
+    ca                  file of the authority that signed the server's certificate (PLIANT_CA);
+                        turns on TLS
+    tls                 TLS with the authorities of the system
+    cert, key           files of this client's certificate, where the server asks for one
+    timeout             of calls that take no longer than a reply [s]
+    reconnect_timeout   for which calls wait for a server that has gone away [s]
     """
     connection = Connection(
         address,

@@ -237,11 +237,11 @@ class World:
         """A sample now: of a probe of the scene by its name, or of a body, link (robot/link) or
         joint (robot/joint).
 
-        world.probe("height")                                    # the scene's probe
-        world.probe("ball", position=True)                       # centre of mass; also with
-        vertex=I or point=(x, y, z) world.probe("ball", contact_force=True, against="table")
-        world.probe("ball", field="VON_MISES_STRAIN", reduce="MAX") world.probe("arm/elbow",
-        quantity="POSITION")            # or VELOCITY, EFFORT
+            world.probe("height")                # the scene's probe
+            world.probe("ball", position=True)   # centre of mass; or vertex=I, or point=(x, y, z)
+            world.probe("ball", contact_force=True, against="table")
+            world.probe("ball", field="VON_MISES_STRAIN", reduce="MAX")
+            world.probe("arm/elbow", quantity="POSITION")   # or VELOCITY, EFFORT
         """
         kinds = {
             "position": position,

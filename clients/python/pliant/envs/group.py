@@ -10,7 +10,7 @@ from pliant import errors
 from pliant.commands import within
 from pliant.envs.task import SCENES, Floats, Judgement, Readings, Task
 from pliant.frames import probe_value
-from pliant.lockstep import call_servers
+from pliant.lockstep import call_servers, plan_calls
 from pliant.server import Server, connect
 from pliant.v1 import stream_pb2, world_pb2
 from pliant.world import World
@@ -93,17 +93,14 @@ class Group:
             if i not in self.lost:
                 requests[i] = self._request(i, self.task.steps)
                 self.task.command(action, requests[i])
+        calls = plan_calls(self.worlds, sorted(requests))
+        for call in calls:
+            call.message.requests.extend(requests[i] for i in call.indices)
         outcomes = {}
-        there = sorted(requests)
-        for some, replies in (
-            call_servers([self.worlds[i] for i in there], [requests[i] for i in there], None)
-            if there
-            else ()
-        ):
-            for k, reply in zip(some, replies):
-                outcome = self._read(there[k], reply)
-                if outcome is not None:
-                    outcomes[there[k]] = self._last[there[k]] = outcome
+        for i, reply in call_servers(self.worlds, calls, None) if calls else ():
+            outcome = self._read(i, reply)
+            if outcome is not None:
+                outcomes[i] = self._last[i] = outcome
         return outcomes
 
     def last(self, index: int) -> Optional[Outcome]:
