@@ -39,6 +39,7 @@ _OPTIONS = [
     ("grpc.min_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 600),
     ("grpc.use_local_subchannel_pool", 1),
+    ("grpc.client_idle_timeout_ms", 2**31 - 1),
 ]
 _MODULES = {
     "WorldService": world_pb2,
@@ -194,6 +195,10 @@ class Connection:
             if state is grpc.ChannelConnectivity.READY:
                 self._was_ready = True
             self._changed.notify_all()
+        if state is grpc.ChannelConnectivity.IDLE and self._was_ready and not self._closed:
+            # a connection that broke is made again at once, not with the next call
+            self._channel.subscribe(_ignore_state, try_to_connect=True)
+            self._channel.unsubscribe(_ignore_state)
 
     @property
     def is_connected(self) -> bool:
@@ -215,12 +220,11 @@ class Connection:
         """Waits while the connection is being made anew, since nothing was sent yet. Raises
         Unreachable if it takes too long."""
         self.check()
-        lost = (grpc.ChannelConnectivity.TRANSIENT_FAILURE, grpc.ChannelConnectivity.CONNECTING)
-        if self._state not in lost or not self._was_ready:
+        if self.is_connected or not self._was_ready:
             return
         with self._changed:
             back = self._changed.wait_for(
-                lambda: self._closed or self._state not in lost, self.reconnect_timeout
+                lambda: self._closed or self.is_connected, self.reconnect_timeout
             )
         self.check()
         if not back:
@@ -375,6 +379,10 @@ class Connection:
         except OSError:
             pass
         return self.unreachable(details)
+
+
+def _ignore_state(state: grpc.ChannelConnectivity) -> None:
+    pass
 
 
 def _speaks_http(connection: http.client.HTTPConnection) -> bool:

@@ -288,5 +288,7 @@ class Lease:
             )
             try:
                 self._connection.call("ControlService/AcquireLease", request, timeout=1)
+            except errors.TimedOut:
+                continue  # the server says whether the lease still stands
             except errors.PliantError as error:
                 return self._lose(error.message)
