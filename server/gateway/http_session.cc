@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "boost/beast/core.hpp"
 #include "boost/beast/http.hpp"
 #include "boost/beast/websocket/rfc6455.hpp"
@@ -32,10 +33,11 @@ constexpr std::chrono::seconds kIdleTime{60};
 constexpr std::uint32_t kMaxHead = 16 * 1024;
 constexpr std::uint64_t kMaxBody = 64 * 1024;
 
-// The page loads nothing from elsewhere and runs no inline script.
+// The page loads nothing from elsewhere and runs no inline script. Pages of allowed origins, such as
+// notebooks, may show it in a frame.
 constexpr char kContentPolicy[] =
     "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
-    "object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+    "object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self' ";
 
 constexpr char kNoViewer[] =
     "<!doctype html><meta charset=utf-8><title>Pliant</title><body "
@@ -173,9 +175,10 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
     response.set(http::field::content_type, "text/plain; charset=utf-8");
     response.set(http::field::cache_control, "no-store");
     response.set("X-Content-Type-Options", "nosniff");
-    response.set("X-Frame-Options", "SAMEORIGIN");
+    if (context_->allowed_origins.empty()) response.set("X-Frame-Options", "SAMEORIGIN");
     response.set("Referrer-Policy", "no-referrer");
-    response.set("Content-Security-Policy", kContentPolicy);
+    response.set("Content-Security-Policy",
+                 absl::StrCat(kContentPolicy, absl::StrJoin(context_->allowed_origins, " ")));
     response.body() = std::move(text);
     return response;
   }

@@ -38,7 +38,6 @@ absl::StatusOr<SurfaceMeshFile> ReadTriangles(std::string_view bytes, const std:
   }
   if (kind == "an OBJ surface") return ReadObj(bytes, name);
   if (kind == "a PLY surface") return ReadWithAssimp(bytes, name, "ply", companions);
-  if (kind == "a COLLADA surface") return ReadWithAssimp(bytes, name, "dae", companions);
   if (kind == "a glTF surface")
     return ReadWithAssimp(bytes, name, bytes.starts_with("glTF") ? "glb" : "gltf", companions);
   if (kind == "a COLLADA surface") {

@@ -1,0 +1,101 @@
+"""Files that a scene names, and their upload to a server that does not have them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pathlib
+import re
+from typing import Iterable
+
+from pliant import errors
+from pliant.channel import Connection
+from pliant.v1 import objects_pb2
+
+_MAX_FILES = 50_000
+_CHUNK = 1 << 20
+_NAME_FILES = {".urdf", ".xml", ".sdf", ".mjcf", ".config"}
+_MANIFESTS = {"package.xml", "model.config"}
+
+
+def mentions(text: str, name: str) -> bool:
+    """Whether the text has the name with nothing around it that could belong to a longer name.
+
+    >>> mentions("mesh: {file: parts/ball.vtk}", "ball.vtk")
+    True
+    >>> mentions("mesh: {file: football.vtk}", "ball.vtk")
+    False
+    """
+    return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])", text) is not None
+
+
+def _list_files(folder: pathlib.Path) -> list[pathlib.Path]:
+    files = []
+    for at, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        files += [(pathlib.Path(at) / name).relative_to(folder) for name in sorted(names)]
+        if len(files) > _MAX_FILES:
+            raise errors.InvalidRequest(
+                f"{folder}: has more than {_MAX_FILES} files; put the scene and its files into a folder of "
+                "their own",
+                place=str(folder),
+            )
+    return files
+
+
+def find_named_files(scene: str, folder: pathlib.Path) -> list[str]:
+    """The files below the folder that a scene names, and those that robot files among them name, by
+    their paths relative to it. A file counts as named where its name without folders is mentioned;
+    the server resolves packages."""
+    if "file:" not in scene and '"file"' not in scene:
+        return []
+    named, left, texts = [], _list_files(folder), [scene]
+    while texts:
+        text = texts.pop()
+        has_packages = "package://" in text or "model://" in text
+        rest = []
+        for file in left:
+            if not ((file.name in _MANIFESTS and has_packages) or mentions(text, file.name)):
+                rest.append(file)
+                continue
+            named.append(file.as_posix())
+            if file.suffix.lower() in _NAME_FILES:
+                texts.append(read_file(folder / file).decode("utf-8", "replace"))
+        left = rest
+    return sorted(named)
+
+
+def read_file(path: pathlib.Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise errors.InvalidRequest(
+            f"{path}: cannot be read ({error.strerror}); check the path", place=str(path)
+        ) from error
+
+
+def upload_missing(
+    connection: Connection, files: Iterable[pathlib.Path]
+) -> dict[pathlib.Path, str]:
+    """Sends the files that the server lacks. Returns the SHA-256 of each."""
+    contents = {file: read_file(file) for file in files}
+    sums = {file: hashlib.sha256(content).hexdigest() for file, content in contents.items()}
+    wanted = sorted(set(sums.values()))
+    by_sum = {sums[file]: content for file, content in contents.items()}
+    for at in range(0, len(wanted), 1000):
+        request = objects_pb2.FindMissingObjectsRequest(sha256=wanted[at : at + 1000])
+        missing = connection.call("ObjectService/FindMissingObjects", request, repeat=True).sha256
+        for sha256 in missing:
+            upload(connection, by_sum[sha256], sha256)
+    return sums
+
+
+def upload(connection: Connection, content: bytes, sha256: str) -> None:
+    """Sends an object in chunks; after a break it goes on where the server has it."""
+    offset, complete = 0, False
+    while not complete:
+        request = objects_pb2.UploadObjectRequest(
+            sha256=sha256, size=len(content), offset=offset, data=content[offset : offset + _CHUNK]
+        )
+        response = connection.call("ObjectService/UploadObject", request, timeout=60, repeat=True)
+        offset, complete = response.received, response.complete

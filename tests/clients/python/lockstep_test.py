@@ -1,0 +1,96 @@
+"""Many worlds in lockstep, on one server and on two."""
+
+import tempfile
+import unittest
+
+import numpy as np
+from servers import SCENE, ServerProcess, WithServer, write_arm
+
+import pliant
+
+
+class Lockstep(WithServer):
+    def make_arms(self, count, server=None):
+        with tempfile.TemporaryDirectory() as folder:
+            scene = write_arm(folder)
+            return [(server or self.server).create_world(scene) for _ in range(count)]
+
+    def test_actions_go_in_and_observations_come_out(self):
+        group = pliant.Lockstep(
+            self.make_arms(3), joints={"arm": None}, probes=["shoulder", "tip"], read_joints=True
+        )
+        actions = np.array([[0.1, 0.2], [0.1, 0.2], [-0.4, 0.0]])
+        for _ in range(50):
+            seen = group.step(actions)
+        self.assertEqual(seen.steps, [50, 50, 50])
+        self.assertEqual(seen.probes.shape, (3, 4))
+        self.assertEqual(seen.joint_positions.shape, (3, 2))
+        self.assertEqual(seen.probes[:, 0].tolist(), seen.joint_positions[:, 0].tolist())
+        self.assertEqual(seen.state_hashes[0], seen.state_hashes[1])
+        self.assertNotEqual(seen.state_hashes[0], seen.state_hashes[2])
+        self.assertLess(seen.joint_positions[2, 0], seen.joint_positions[0, 0])
+
+    def test_it_goes_as_single_steps_do(self):
+        one, other = self.make_arms(2)
+        group = pliant.Lockstep([one], joints={"arm": ["elbow"]})
+        for target in (0.1, 0.3, -0.2):
+            seen = group.step([[target]])
+            stepped = other.step(1, commands={"arm": pliant.joint_targets({"elbow": target})})
+            self.assertEqual(seen.state_hashes[0], stepped.state_hash)
+
+    def test_wrong_actions_are_refused_before_they_are_sent(self):
+        group = pliant.Lockstep(self.make_arms(2), joints={"arm": None})
+        for actions, said in (
+            ([[0, 0]], r"actions: the shape \(1, 2\) is not allowed; expected \(2, 2\)"),
+            (
+                [[0, 0], [0, np.nan]],
+                r"actions\[1\]\[1\]: nan is not allowed; expected a number in \[-2, 2\]",
+            ),
+            (
+                [[0, 0], [1.6, 0]],
+                r"actions\[1\]\[0\]: 1.6 is not allowed; expected a number in \[-1.5, 1.5\]",
+            ),
+            ("no", "expected numbers"),
+        ):
+            with self.assertRaisesRegex(pliant.ActionError, said):
+                group.step(actions)
+        self.assertEqual([world.info.step for world in group.worlds], [0, 0])
+
+    def test_worlds_of_any_scene_step_together(self):
+        worlds = [*self.make_arms(1), self.server.create_world(scene_yaml=SCENE)]
+        results = pliant.step_worlds(
+            worlds, 5, commands=[None, {"paddle": pliant.twist((0, 0, 0.1))}]
+        )
+        self.assertEqual([result.step for result in results], [5, 5])
+        worlds[0].delete()
+        results = pliant.step_worlds(worlds)
+        self.assertIsInstance(results[0], pliant.NotFound)
+        self.assertEqual(results[1].step, 6)
+
+    def test_more_worlds_of_another_scene_are_refused(self):
+        worlds = [*self.make_arms(1), self.server.create_world(scene_yaml=SCENE, world_id="other")]
+        with self.assertRaisesRegex(pliant.InvalidRequest, "worlds/other: has another model"):
+            pliant.Lockstep(worlds)
+
+    def test_a_server_that_dies_loses_its_worlds_alone(self):
+        process = ServerProcess()
+        self.addCleanup(process.stop)
+        with pliant.connect(process.address, reconnect_timeout=0.5) as second:
+            worlds = [*self.make_arms(2), *self.make_arms(2, second)]
+            group = pliant.Lockstep(worlds, joints={"arm": None}, probes=["shoulder"])
+            actions = np.full((4, 2), 0.1)
+            seen = group.step(actions)
+            self.assertEqual(len(set(seen.state_hashes)), 1)  # equal on both servers
+            process.kill()
+            for _ in range(3):
+                seen = group.step(actions)
+            self.assertEqual(sorted(group.lost), [2, 3])
+            for i in (2, 3):
+                self.assertIn(f"{worlds[i].name} at {process.address}", str(group.lost[i]))
+            self.assertEqual(seen.steps, [4, 4, -1, -1])
+            self.assertTrue(np.isnan(seen.probes[2:]).all())
+            self.assertFalse(np.isnan(seen.probes[:2]).any())
+
+
+if __name__ == "__main__":
+    unittest.main()

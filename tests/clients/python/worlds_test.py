@@ -1,0 +1,211 @@
+"""Worlds through their life: creation, steps, probes, checkpoints, forks."""
+
+import pathlib
+import tempfile
+import unittest
+
+from servers import SCENE, ServerProcess, WithServer, write_arm
+
+import pliant
+
+
+class Worlds(WithServer):
+    def test_a_scene_file_brings_the_robot_that_it_names(self):
+        with tempfile.TemporaryDirectory() as folder:
+            scene = write_arm(folder)
+            world = self.server.create_world(scene, world_id="arm")
+            text = self.server.create_world(scene_yaml=scene.read_text(), folder=folder)
+        self.assertEqual([joint.name for joint in world.description.joints], ["shoulder", "elbow"])
+        self.assertEqual(world.description.model_hash, text.description.model_hash)
+        elbow = world.description.joint("arm/elbow")
+        self.assertEqual(
+            (elbow.index, elbow.lower, elbow.upper, elbow.drive), (1, -2, 2, "position")
+        )
+
+    def test_errors_of_a_scene_keep_the_lines_of_the_server(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "bad.yaml"
+            file.write_text(SCENE.replace("density: 1000, pose", "density: -1, pose"))
+            with self.assertRaises(pliant.SceneError) as refused:
+                self.server.create_world(file)
+        self.assertRegex(
+            str(refused.exception),
+            r"bad\.yaml:7:\d+: bodies\[2\]\.rigid\.density: -1 is not allowed",
+        )
+        self.assertEqual(refused.exception.place, "bodies[2].rigid.density")
+        self.assertEqual(
+            [one.field for one in refused.exception.violations], ["bodies[2].rigid.density"]
+        )
+
+    def test_worlds_are_listed_by_their_labels(self):
+        self.server.create_world(scene_yaml=SCENE, world_id="a", labels={"lab": "x"})
+        self.server.create_world(scene_yaml=SCENE, world_id="b", labels={"lab": "y"})
+        self.assertEqual(
+            [world.name for world in self.server.list_worlds()], ["worlds/a", "worlds/b"]
+        )
+        self.assertEqual(
+            [world.name for world in self.server.list_worlds({"lab": "y"})], ["worlds/b"]
+        )
+        with self.assertRaises(pliant.AlreadyExists):
+            self.server.create_world(scene_yaml=SCENE, world_id="a")
+
+    def test_scenes_that_come_with_the_server_are_made_by_name(self):
+        self.assertEqual(
+            self.server.create_world(shipped="soft_ball").description.scene, "soft_ball"
+        )
+        with self.assertRaisesRegex(pliant.UnknownName, 'did you mean "soft_ball"'):
+            self.server.create_world(shipped="soft_bal")
+
+    def test_steps_repeat_bit_for_bit(self):
+        world = self.server.create_world(scene_yaml=SCENE)
+        lift = {"paddle": pliant.twist((0, 0, 0.2))}
+        first = world.step(20, commands=lift, probes=["height", "strain"])
+        self.assertEqual(
+            (first.step, first.probes["height"].shape, first.probes["strain"].shape),
+            (20, (3,), (1,)),
+        )
+        world.reset()
+        self.assertEqual(world.step(20, commands=lift).state_hash, first.state_hash)
+        world.reset()
+        self.assertNotEqual(world.step(20).state_hash, first.state_hash)
+
+    def test_the_clock_runs_and_pauses(self):
+        world = self.server.create_world(scene_yaml=SCENE)
+        world.run(None)
+        while world.info.step < 20:
+            pass
+        world.pause()
+        self.assertEqual(world.info.clock.WhichOneof("mode"), "paused")
+        world.run(0.5)
+        self.assertEqual(world.info.clock.real_time.factor, 0.5)
+        with self.assertRaisesRegex(pliant.InvalidRequest, "speed: 0 is not allowed"):
+            world.run(0)
+
+    def test_probes_of_the_scene_and_of_any_body(self):
+        world = self.server.create_world(scene_yaml=SCENE)
+        world.step(10)
+        self.assertEqual(list(world.probes()), ["height", "speed", "strain"])
+        height = world.probe("height")
+        self.assertEqual(height.tolist(), world.probe("cube", position=True).tolist())
+        self.assertLess(height[2], 0.2)
+        self.assertLess(world.probe("cube", velocity=True)[2], 0)
+        self.assertEqual(world.probe("cube", orientation=True).shape, (4,))
+        self.assertEqual(
+            world.probe("ball", field="VON_MISES_STRAIN").tolist(), world.probe("strain").tolist()
+        )
+        for vertex in (0, 5):
+            self.assertLess(abs(world.probe("ball", position=True, vertex=vertex)[2] - 0.1), 0.12)
+
+    def test_probes_of_robots(self):
+        with tempfile.TemporaryDirectory() as folder:
+            world = self.server.create_world(write_arm(folder))
+        for _ in range(200):
+            world.step(1, commands={"arm": pliant.joint_targets({"shoulder": 0.5})})
+        at = world.probe("arm/shoulder", quantity="POSITION")
+        self.assertLess(
+            abs(at[0] - 0.5), 0.2
+        )  # gravity bends a PD drive of 100 N·m/rad by 0.05 rad or less
+        self.assertEqual(at.tolist(), world.probe("shoulder").tolist())
+        self.assertEqual(
+            world.probe("arm/lower", position=True).tolist(), world.probe("tip").tolist()
+        )
+
+    def test_unknown_names_come_with_the_nearest(self):
+        with tempfile.TemporaryDirectory() as folder:
+            arm = self.server.create_world(write_arm(folder), world_id="arm")
+        world = self.server.create_world(scene_yaml=SCENE, world_id="w")
+        for nearest, call in {
+            "cube": lambda: world.probe("cubes", position=True),
+            "height": lambda: world.probe("heigth"),
+            "strain": lambda: world.step(probes=["stain"]),
+            "arm": lambda: self.server.world("armm"),
+            "paddle": lambda: world.step(commands={"padle": pliant.twist()}),
+            "elbow": lambda: arm.step(commands={"arm": pliant.joint_targets({"elbo": 0.1})}),
+            "arm/elbow": lambda: arm.probe("arm/elbw", quantity="POSITION"),
+            "VON_MISES_STRAIN": lambda: world.probe("ball", field="VON_MISES_STRAINS"),
+            "VELOCITY": lambda: world.subscribe(fields=["VELOCTY"]),
+        }.items():
+            with self.subTest(nearest), self.assertRaises(pliant.UnknownName) as refused:
+                call()
+            self.assertIn(
+                f'did you mean "{nearest.split("/")[-1]}"',
+                str(refused.exception).replace('"arm/', '"'),
+            )
+        self.assertEqual(world.info.step, 0)  # nothing was sent
+
+    def test_numbers_that_are_not_finite_are_refused_by_index(self):
+        world = self.server.create_world(scene_yaml=SCENE)
+        with self.assertRaisesRegex(pliant.ActionError, r"linear\[2\]: nan is not allowed"):
+            world.step(commands={"paddle": pliant.twist((0, 0, float("nan")))})
+        with self.assertRaisesRegex(
+            pliant.ActionError, r"force: the shape \(2,\) is not allowed; expected \(3,\)"
+        ):
+            pliant.wrench((0, 1))
+
+    def test_checkpoints_restore_the_state(self):
+        world = self.server.create_world(scene_yaml=SCENE, durable=True)
+        world.step(10)
+        named, state = world.checkpoint("here"), world.checkpoint()
+        self.assertEqual(named.state_hash, state.state_hash)
+        self.assertEqual(len(state.state), state.size)
+        world.step(10)
+        world.restore("here")
+        self.assertEqual(world.state_hash, named.state_hash)
+        world.reset()
+        world.restore(state)
+        self.assertEqual(world.state_hash, named.state_hash)
+        self.assertIn(named.name, [one.name for one in world.checkpoints()])
+        self.assertEqual(world.fetch_checkpoint("here"), state.state)
+        world.delete_checkpoint("here")
+        with self.assertRaises(pliant.PliantError):
+            world.restore("here")
+
+    def test_a_checkpoint_of_another_model_is_refused(self):
+        world = self.server.create_world(scene_yaml=SCENE)
+        other = self.server.create_world(
+            scene_yaml=SCENE.replace("radius: 0.05}, edge", "radius: 0.06}, edge")
+        )
+        with self.assertRaisesRegex(pliant.PliantError, "model"):
+            other.restore(world.checkpoint())
+
+    def test_a_fork_goes_the_same_way(self):
+        world = self.server.create_world(scene_yaml=SCENE)
+        world.step(10)
+        fork = world.fork("fork")
+        self.assertEqual(fork.step(10).state_hash, world.step(10).state_hash)
+
+    def test_a_deleted_world_is_said_to_be_gone(self):
+        world = self.server.create_world(scene_yaml=SCENE, world_id="gone")
+        world.delete()
+        with self.assertRaises(pliant.NotFound):
+            world.step()
+
+    def test_a_stop_is_latched(self):
+        world = self.server.create_world(scene_yaml=SCENE)
+        world.stop()
+        self.assertTrue(world.info.stopped)
+        world.resume()
+        self.assertFalse(world.info.stopped)
+
+    def test_a_notebook_is_told_how_to_show_the_page(self):
+        view = pliant.show(self.server, http=self.server_process.http)
+        self.assertEqual(view.url, self.server_process.http + "/")
+        self.assertIn("--allow-origin", view.problem)
+        self.assertIn(f'href="{view.url}"', view._repr_html_())
+        self.assertIn("No page answers", pliant.show(self.server, http="127.0.0.1:1").problem)
+
+
+class Notebooks(unittest.TestCase):
+    def test_pages_of_allowed_origins_may_show_the_viewer(self):
+        process = ServerProcess("--allow-origin", "http://localhost:8888")
+        self.addCleanup(process.stop)
+        with pliant.connect(process.address) as server:
+            shown = pliant.show(server, http=process.http, origin="http://localhost:8888")
+            self.assertEqual(shown.problem, "")
+            self.assertIn(f'<iframe src="{process.http}/"', shown._repr_html_())
+            other = pliant.show(server, http=process.http, origin="http://localhost:9999")
+            self.assertIn("--allow-origin http://localhost:9999", other.problem)
+
+
+if __name__ == "__main__":
+    unittest.main()
