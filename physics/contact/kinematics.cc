@@ -11,18 +11,36 @@ namespace {
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
+template <typename T>
+using VectorOf = Eigen::Matrix<T, 3, 1>;
+template <typename T>
+using MatrixOf = Eigen::Matrix<T, 3, 3>;
+
+template <typename T>
+MatrixOf<T> CrossMatrixOf(const VectorOf<T>& v) {
+  MatrixOf<T> m;
+  m.col(0) = VectorOf<T>(T(0), v.z(), -v.y());
+  m.col(1) = VectorOf<T>(-v.z(), T(0), v.x());
+  m.col(2) = VectorOf<T>(v.y(), -v.x(), T(0));
+  return m;
+}
+
 // Smallest rotation that takes the unit vector a to b; identity if they are nearly opposite.
-Matrix3d CalcLeastTurn(const Vector3d& a, const Vector3d& b) {
-  const double cosine = a.dot(b);
-  if (cosine < -0.999) return Matrix3d::Identity();
-  const Matrix3d cross = CrossMatrix(a.cross(b));
-  return Matrix3d::Identity() + cross + cross * cross / (1 + cosine);
+template <typename T>
+MatrixOf<T> CalcLeastTurn(const VectorOf<T>& a, const VectorOf<T>& b) {
+  const T cosine = a.dot(b);
+  if (cosine < -0.999) return MatrixOf<T>::Identity();
+  const MatrixOf<T> cross = CrossMatrixOf<T>(a.cross(b));
+  return MatrixOf<T>::Identity() + cross + cross * cross / (1 + cosine);
 }
 
 // Axes along a triangle's first side and its normal; false for a triangle without area.
-bool CalcTriad(const Vector3d& a, const Vector3d& b, const Vector3d& c, Matrix3d* triad) {
-  const Vector3d side = b - a, normal = side.cross(c - a);
-  const double length = std::sqrt(side.squaredNorm()), area = std::sqrt(normal.squaredNorm());
+template <typename T>
+bool CalcTriad(const VectorOf<T>& a, const VectorOf<T>& b, const VectorOf<T>& c,
+               MatrixOf<T>* triad) {
+  using std::sqrt;
+  const VectorOf<T> side = b - a, normal = side.cross(c - a);
+  const T length = sqrt(side.squaredNorm()), area = sqrt(normal.squaredNorm());
   if (!(length > 0) || !(area > 0)) return false;
   triad->col(0) = side / length;
   triad->col(2) = normal / area;
@@ -30,19 +48,14 @@ bool CalcTriad(const Vector3d& a, const Vector3d& b, const Vector3d& c, Matrix3d
   return true;
 }
 
-bool CalcTriad(const Attachment& attachment, const TrialConfiguration& at, Matrix3d* triad) {
-  const NodeWeights& nodes = attachment.nodes;
-  return CalcTriad(at.position(attachment.block, nodes.node(0)),
-                   at.position(attachment.block, nodes.node(1)),
-                   at.position(attachment.block, nodes.node(2)), triad);
-}
-
 // Mean of two rotations.
-Matrix3d CalcMeanTurn(const Matrix3d& a, const Matrix3d& b) {
-  Eigen::Quaterniond p(a), q(b);
+template <typename T>
+MatrixOf<T> CalcMeanTurn(const MatrixOf<T>& a, const MatrixOf<T>& b) {
+  using std::sqrt;
+  Eigen::Quaternion<T> p(a), q(b);
   if (p.coeffs().dot(q.coeffs()) < 0) q.coeffs() = -q.coeffs();
   p.coeffs() += q.coeffs();
-  p.coeffs() /= std::sqrt(p.coeffs().squaredNorm());
+  p.coeffs() /= sqrt(p.coeffs().squaredNorm());
   return p.toRotationMatrix();
 }
 
@@ -50,10 +63,77 @@ bool IsOnFrame(const Attachment& attachment) {
   return attachment.block != kWorldBlock && attachment.nodes.empty();
 }
 
+// The configuration of both sides as numbers.
+struct TrialView {
+  using Scalar = double;
+  const TrialConfiguration& trial;
+  const Matrix3d& rotation(const Attachment& side) const {
+    return trial.frame(side.block, side.frame).X_WB.R;
+  }
+  const Vector3d& origin(const Attachment& side) const {
+    return trial.frame(side.block, side.frame).X_WB.p;
+  }
+  Vector3d node(const Attachment& side, int k) const {
+    return trial.position(side.block, side.nodes.node(k));
+  }
+};
+
+// The same with derivatives by the directions in which the sides move.
+template <int N>
+class DualView {
+ public:
+  using Scalar = Dual<N>;
+  DualView(const ContactPoint& contact, const TrialConfiguration& trial)
+      : contact_(contact), plain_{trial}, first_b_(CountDirections(contact.a)) {
+    for (const Attachment* side : {&contact.a, &contact.b}) {
+      if (!HasFrame(*side)) continue;
+      const int first = FirstOf(*side);
+      MatrixOf<Scalar>& R = R_[side == &contact.b];
+      R = plain_.rotation(*side).template cast<Scalar>();
+      for (int k = 0; k < 3; ++k) {
+        const Matrix3d turned = CrossMatrix(Vector3d::Unit(k)) * plain_.rotation(*side);
+        for (int i = 0; i < 9; ++i) R.data()[i].d[first + k] = turned.data()[i];
+      }
+    }
+  }
+  const MatrixOf<Scalar>& rotation(const Attachment& side) const {
+    return R_[&side == &contact_.b];
+  }
+  VectorOf<Scalar> origin(const Attachment& side) const {
+    return Seed(plain_.origin(side), FirstOf(side) + 3);
+  }
+  VectorOf<Scalar> node(const Attachment& side, int k) const {
+    return Seed(plain_.node(side, k), FirstOf(side) + 3 * k);
+  }
+
+ private:
+  static bool HasFrame(const Attachment& side) {
+    return side.block != kWorldBlock && side.nodes.empty();
+  }
+  int FirstOf(const Attachment& side) const { return &side == &contact_.b ? first_b_ : 0; }
+  static VectorOf<Scalar> Seed(const Vector3d& x, int first) {
+    VectorOf<Scalar> seeded = x.cast<Scalar>();
+    for (int r = 0; r < 3; ++r) seeded[r].d[first + r] = 1;
+    return seeded;
+  }
+  const ContactPoint& contact_;
+  TrialView plain_;
+  int first_b_;
+  MatrixOf<Scalar> R_[2];
+};
+
+template <typename View>
+bool CalcTriad(const Attachment& attachment, const View& at,
+               MatrixOf<typename View::Scalar>* triad) {
+  return CalcTriad<typename View::Scalar>(at.node(attachment, 0), at.node(attachment, 1),
+                                          at.node(attachment, 2), triad);
+}
+
 // Rotation R_WB of the frame that a side is fixed on; identity if there is none.
-Matrix3d FrameRotation(const Attachment& attachment, const TrialConfiguration& at) {
-  return IsOnFrame(attachment) ? at.frame(attachment.block, attachment.frame).X_WB.R
-                               : Matrix3d(Matrix3d::Identity());
+template <typename View>
+MatrixOf<typename View::Scalar> FrameRotation(const Attachment& attachment, const View& at) {
+  using Rotation = MatrixOf<typename View::Scalar>;
+  return IsOnFrame(attachment) ? Rotation(at.rotation(attachment)) : Rotation(Rotation::Identity());
 }
 
 // A cylinder rolls on its rim if the angle between its axis and the normal has at least this sine.
@@ -115,11 +195,13 @@ ShapeSide FindShapeSide(const Model& model, const Attachment& attachment,
 }
 
 // Point of an ellipsoid where its outward normal is n, from its centre; all in its axes.
-Vector3d CalcSupport(const Vector3d& radii, const Vector3d& n) {
-  if (radii.isZero(0)) return Vector3d::Zero();
-  const Vector3d scaled = radii.cwiseProduct(n);
-  const double norm = std::sqrt(scaled.squaredNorm());
-  return norm > 0 ? Vector3d(radii.cwiseProduct(scaled) / norm) : Vector3d(Vector3d::Zero());
+template <typename T>
+VectorOf<T> CalcSupport(const Vector3d& radii, const VectorOf<T>& n) {
+  using std::sqrt;
+  if (radii.isZero(0)) return VectorOf<T>::Zero();
+  const VectorOf<T> of = radii.cast<T>(), scaled = of.cwiseProduct(n);
+  const T norm = sqrt(scaled.squaredNorm());
+  return norm > 0 ? VectorOf<T>(of.cwiseProduct(scaled) / norm) : VectorOf<T>(VectorOf<T>::Zero());
 }
 
 // Direction in W of a box edge across the normal; zero if there is none.
@@ -192,7 +274,7 @@ void ContactKinematics::CompleteSide(const Attachment& attachment, const Vector3
                                      const Matrix3d& R_WF, bool is_triangle,
                                      const TrialConfiguration& start, Side* side) const {
   const Vector3d outward_E = side->R_FE.transpose() * (R_WF.transpose() * outward),
-                 arm_F = side->R_FE * CalcSupport(side->radii, outward_E);
+                 arm_F = side->R_FE * CalcSupport<double>(side->radii, outward_E);
   if (IsOnFrame(attachment)) {
     const RigidTransform& X_WB = start.frame(attachment.block, attachment.frame).X_WB;
     side->core = X_WB.Inverse() * attachment.p_W - arm_F;
@@ -207,99 +289,111 @@ void ContactKinematics::CompleteSide(const Attachment& attachment, const Vector3
     side->core -=
         attachment.nodes.weight(k) * start.position(attachment.block, attachment.nodes.node(k));
   }
-  if (is_triangle) side->has_triad = CalcTriad(attachment, start, &side->triad);
+  if (is_triangle) side->has_triad = CalcTriad(attachment, TrialView{start}, &side->triad);
 }
 
-Vector3d ContactKinematics::PlaceCore(const Side& side, const Attachment& attachment,
-                                      const TrialConfiguration& trial) const {
-  if (attachment.block == kWorldBlock) return side.core;
-  if (attachment.nodes.empty())
-    return trial.frame(attachment.block, attachment.frame).X_WB * side.core;
-  Vector3d core = side.core;
-  for (int k = 0; k < attachment.nodes.size(); ++k) {
-    core += attachment.nodes.weight(k) * trial.position(attachment.block, attachment.nodes.node(k));
-  }
-  return core;
-}
-
-// Rotation of a side's frame or triangle since the start; identity if it has none.
-Matrix3d ContactKinematics::CalcTurn(const Side& side, const Attachment& attachment,
-                                     const TrialConfiguration& trial) const {
-  if (!side.has_triad) return Matrix3d::Identity();
-  Matrix3d triad;
-  if (attachment.nodes.empty()) {
-    triad = trial.frame(attachment.block, attachment.frame).X_WB.R;
-  } else if (!CalcTriad(attachment, trial, &triad)) {
-    return Matrix3d::Identity();
-  }
-  return triad * side.triad.transpose();
-}
-
-Vector3d ContactKinematics::PlaceEdge(const Side& side, const Attachment& attachment,
-                                      const TrialConfiguration& trial) const {
-  if (attachment.nodes.size() == 2) {
-    return trial.position(attachment.block, attachment.nodes.node(1)) -
-           trial.position(attachment.block, attachment.nodes.node(0));
-  }
-  return FrameRotation(attachment, trial) * side.edge;
-}
-
-Matrix3d ContactKinematics::CalcFrame(const TrialConfiguration& trial, const Vector3d& core_A,
-                                      const Vector3d& core_B) const {
+template <typename View>
+MatrixOf<typename View::Scalar> ContactKinematics::CalcFrame(
+    const View& view, const VectorOf<typename View::Scalar>& core_A,
+    const VectorOf<typename View::Scalar>& core_B) const {
+  using T = typename View::Scalar;
+  using std::sqrt;
   const ContactPoint& contact = *contact_;
-  const auto turn_onto = [&](const Vector3d& n) {
-    return Matrix3d(CalcLeastTurn(R_WC_.col(2), n) * R_WC_);
+  const MatrixOf<T> R_WC = R_WC_.cast<T>();
+  const auto turn_onto = [&](const VectorOf<T>& n) {
+    return MatrixOf<T>(CalcLeastTurn<T>(R_WC.col(2), n) * R_WC);
+  };
+  // rotation of a side's frame or triangle since the start; identity if it has none
+  const auto turn_of = [&](const Side& side, const Attachment& attachment) -> MatrixOf<T> {
+    if (!side.has_triad) return MatrixOf<T>::Identity();
+    MatrixOf<T> triad;
+    if (attachment.nodes.empty()) {
+      triad = view.rotation(attachment);
+    } else if (!CalcTriad(attachment, view, &triad)) {
+      return MatrixOf<T>::Identity();
+    }
+    return triad * side.triad.transpose().cast<T>();
+  };
+  const auto place_edge = [&](const Side& side, const Attachment& attachment) -> VectorOf<T> {
+    if (attachment.nodes.size() == 2) return view.node(attachment, 1) - view.node(attachment, 0);
+    return FrameRotation(attachment, view) * side.edge.cast<T>();
   };
   switch (source_) {
     case NormalSource::kFixed:
-      return R_WC_;
+      return R_WC;
     case NormalSource::kA:
-      return CalcTurn(a_, contact.a, trial) * R_WC_;
+      return turn_of(a_, contact.a) * R_WC;
     case NormalSource::kB:
-      return CalcTurn(b_, contact.b, trial) * R_WC_;
+      return turn_of(b_, contact.b) * R_WC;
     case NormalSource::kBoth:
-      return CalcMeanTurn(CalcTurn(a_, contact.a, trial), CalcTurn(b_, contact.b, trial)) * R_WC_;
+      return CalcMeanTurn<T>(turn_of(a_, contact.a), turn_of(b_, contact.b)) * R_WC;
     case NormalSource::kEdges: {
-      Vector3d n = PlaceEdge(a_, contact.a, trial).cross(PlaceEdge(b_, contact.b, trial));
-      const double norm = std::sqrt(n.squaredNorm());
-      if (!(norm > 0)) return R_WC_;
+      VectorOf<T> n = place_edge(a_, contact.a).cross(place_edge(b_, contact.b));
+      const T norm = sqrt(n.squaredNorm());
+      if (!(norm > 0)) return R_WC;
       n /= norm;
-      if (n.dot(R_WC_.col(2)) < 0) n = -n;
+      if (n.dot(R_WC.col(2)) < 0) n = -n;
       return turn_onto(n);
     }
     case NormalSource::kBetween: {
-      Vector3d n = core_B - core_A;
+      VectorOf<T> n = core_B - core_A;
       const auto project = [&](const Side& side, const Attachment& attachment) {
         if (side.axis.isZero(0)) return;
-        const Vector3d axis = FrameRotation(attachment, trial) * side.axis;
+        const VectorOf<T> axis = FrameRotation(attachment, view) * side.axis.cast<T>();
         n -= axis.dot(n) * axis;
       };
       project(a_, contact.a);
       project(b_, contact.b);
       // centres that have passed each other keep the direction in which they met
-      if (!(n.dot(R_WC_.col(2)) > 0)) return R_WC_;
-      return turn_onto(n / std::sqrt(n.squaredNorm()));
+      if (!(n.dot(R_WC.col(2)) > 0)) return R_WC;
+      return turn_onto(n / sqrt(n.squaredNorm()));
     }
   }
-  return R_WC_;
+  return R_WC;
 }
 
-PlacedContact ContactKinematics::Place(const TrialConfiguration& trial) const {
+template <typename View>
+PlacedContactOf<typename View::Scalar> ContactKinematics::PlaceIn(const View& view) const {
+  using T = typename View::Scalar;
   const ContactPoint& contact = *contact_;
-  PlacedContact placed;
-  placed.core_A = PlaceCore(a_, contact.a, trial);
-  placed.core_B = PlaceCore(b_, contact.b, trial);
-  placed.R_WC = CalcFrame(trial, placed.core_A, placed.core_B);
-  const Vector3d n = placed.R_WC.col(2);
-  const auto arm_of = [&](const Side& side, const Attachment& attachment, const Vector3d& outward) {
-    const Matrix3d R_WE = FrameRotation(attachment, trial) * side.R_FE;
-    return Vector3d(R_WE * CalcSupport(side.radii, R_WE.transpose() * outward));
+  const auto place_core = [&](const Side& side, const Attachment& attachment) {
+    VectorOf<T> core = side.core.cast<T>();
+    if (attachment.block == kWorldBlock) return core;
+    if (attachment.nodes.empty())
+      return VectorOf<T>(view.rotation(attachment) * core + view.origin(attachment));
+    for (int k = 0; k < attachment.nodes.size(); ++k)
+      core += T(attachment.nodes.weight(k)) * view.node(attachment, k);
+    return core;
+  };
+  PlacedContactOf<T> placed;
+  placed.core_A = place_core(a_, contact.a);
+  placed.core_B = place_core(b_, contact.b);
+  placed.R_WC = CalcFrame(view, placed.core_A, placed.core_B);
+  const VectorOf<T> n = placed.R_WC.col(2);
+  const auto arm_of = [&](const Side& side, const Attachment& attachment,
+                          const VectorOf<T>& outward) {
+    const MatrixOf<T> R_WE = FrameRotation(attachment, view) * side.R_FE.cast<T>();
+    return VectorOf<T>(R_WE * CalcSupport<T>(side.radii, R_WE.transpose() * outward));
   };
   placed.p_A = placed.core_A + arm_of(a_, contact.a, n);
   placed.p_B = placed.core_B + arm_of(b_, contact.b, -n);
   placed.gap = gap_ + n.dot(placed.p_B - placed.p_A);
   return placed;
 }
+
+PlacedContact ContactKinematics::Place(const TrialConfiguration& trial) const {
+  return PlaceIn(TrialView{trial});
+}
+
+template <int N>
+PlacedContactOf<Dual<N>> ContactKinematics::Differentiate(const TrialConfiguration& trial) const {
+  return PlaceIn(DualView<N>(*contact_, trial));
+}
+template PlacedContactOf<Dual<ContactKinematics::kFrameDerivatives>>
+ContactKinematics::Differentiate<ContactKinematics::kFrameDerivatives>(
+    const TrialConfiguration&) const;
+template PlacedContactOf<Dual<ContactKinematics::kMaxDerivatives>> ContactKinematics::Differentiate<
+    ContactKinematics::kMaxDerivatives>(const TrialConfiguration&) const;
 
 Vector3d ContactKinematics::CalcRelativeVelocity(const TrialConfiguration& trial,
                                                  const PlacedContact& placed) const {

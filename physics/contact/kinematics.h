@@ -7,6 +7,7 @@
 #include "physics/dynamics/block.h"
 #include "physics/dynamics/contact_point.h"
 #include "physics/dynamics/model.h"
+#include "physics/spatial/dual.h"
 
 namespace pliant::physics {
 
@@ -31,15 +32,25 @@ struct TrialConfiguration {
   }
 };
 
-// A contact at a trial configuration.
-struct PlacedContact {
-  double gap;            // [m]
-  Eigen::Matrix3d R_WC;  // third column is nhat_AB_W
+// A contact at a trial configuration. T: double, or Dual for derivatives.
+template <typename T>
+struct PlacedContactOf {
+  T gap;                        // [m]
+  Eigen::Matrix<T, 3, 3> R_WC;  // third column is nhat_AB_W
   // Contact point of each side, and its core: for a round side the centre of the ball, disc or
   // ellipsoid that it is a part of; otherwise the point itself.
-  Eigen::Vector3d p_A, p_B;
-  Eigen::Vector3d core_A, core_B;
+  Eigen::Matrix<T, 3, 1> p_A, p_B;
+  Eigen::Matrix<T, 3, 1> core_A, core_B;
 };
+using PlacedContact = PlacedContactOf<double>;
+
+// Directions in which one side moves: three rotations in W and three displacements of a frame, or
+// three displacements of each node; none of the fixed world.
+inline int CountDirections(const Attachment& side) {
+  if (side.block == kWorldBlock) return 0;
+  return side.nodes.empty() ? 6 : 3 * side.nodes.size();
+}
+inline constexpr int kMaxDirections = 12;  // of a side whose contacts can be differentiated
 
 // Kinematics of one contact as its sides move: the touching features, as they were at the start of
 // the step, placed at any configuration. Normals rotate with their face, triangle or edges. Round
@@ -58,6 +69,12 @@ class ContactKinematics {
                     const TrialConfiguration& start);
 
   PlacedContact Place(const TrialConfiguration& trial) const;
+
+  // With derivatives by the directions of A, then those of B, at fixed velocities; N is large
+  // enough for both. Instantiated for kFrameDerivatives and kMaxDerivatives.
+  template <int N>
+  PlacedContactOf<Dual<N>> Differentiate(const TrialConfiguration& trial) const;
+  static constexpr int kFrameDerivatives = 15, kMaxDerivatives = 2 * kMaxDirections + 3;
 
   // v_B − v_A at the contact, in W [m/s].
   Eigen::Vector3d CalcRelativeVelocity(const TrialConfiguration& trial,
@@ -96,14 +113,13 @@ class ContactKinematics {
   void CompleteSide(const Attachment& attachment, const Eigen::Vector3d& outward,
                     const Eigen::Matrix3d& R_WF, bool is_triangle, const TrialConfiguration& start,
                     Side* side) const;
-  Eigen::Vector3d PlaceCore(const Side& side, const Attachment& attachment,
-                            const TrialConfiguration& trial) const;
-  Eigen::Matrix3d CalcTurn(const Side& side, const Attachment& attachment,
-                           const TrialConfiguration& trial) const;
-  Eigen::Vector3d PlaceEdge(const Side& side, const Attachment& attachment,
-                            const TrialConfiguration& trial) const;
-  Eigen::Matrix3d CalcFrame(const TrialConfiguration& trial, const Eigen::Vector3d& core_A,
-                            const Eigen::Vector3d& core_B) const;
+  // A view gives the poses of the frames and the positions of the nodes of both sides.
+  template <typename View>
+  PlacedContactOf<typename View::Scalar> PlaceIn(const View& view) const;
+  template <typename View>
+  Eigen::Matrix<typename View::Scalar, 3, 3> CalcFrame(
+      const View& view, const Eigen::Matrix<typename View::Scalar, 3, 1>& core_A,
+      const Eigen::Matrix<typename View::Scalar, 3, 1>& core_B) const;
 
   const ContactPoint* contact_;
   // where the contact was found

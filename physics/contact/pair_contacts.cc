@@ -140,6 +140,11 @@ void ContactDetector::Workspace::CollideAt(const Places& places, const Model& mo
     if (task.pair && task.pair->friction >= 0) friction = task.pair->friction;
     if (task.pair && task.pair->stiffness >= 0) stiffness = task.pair->stiffness;
     if (task.pair && task.pair->restitution >= 0) restitution = task.pair->restitution;
+    if (task.pair) {
+      point.static_friction = task.pair->static_friction;
+      point.stribeck_speed = task.pair->stribeck_speed;
+      point.viscous_friction = task.pair->viscous_friction;
+    }
     point.restitution = restitution < 0 ? model.contact.restitution : restitution;
     point.friction = friction < 0 ? model.contact.friction : friction;
     point.stiffness = stiffness < 0 ? model.contact.stiffness : stiffness;

@@ -10,6 +10,7 @@
 
 #include "physics/dynamics/abilities/batch.h"
 #include "physics/dynamics/abilities/elements.h"
+#include "physics/dynamics/abilities/force_balance.h"
 #include "physics/dynamics/abilities/frames.h"
 #include "physics/dynamics/abilities/joints.h"
 #include "physics/dynamics/abilities/nodes.h"
@@ -180,6 +181,8 @@ class DynamicsBlock {
   // form.
   virtual std::unique_ptr<BlockStep> NewCompliantStep() const { return NewStep(); }
   virtual BlockAbilities abilities() const = 0;
+  // The block as a differential equation; null where it cannot give its forces at any velocity.
+  virtual std::unique_ptr<ForceBalance> NewForceBalance() const { return nullptr; }
 
   // Model::bodies whose prescribed motion this block follows: itself for a kinematic body; the
   // bodies to which prescribed vertices are attached for a deformable one; −1 is the world.

@@ -45,8 +45,11 @@ struct ContactPoint {
   double area = 0;       // [m²]; 0 for a point contact
   double stiffness = 0;  // [N/m]; infinite: as rigid as the conditioning allows
   double relaxation_time = 0;  // τ_d [s]
-  double friction = 0;         // μ, one value: static and kinetic coincide
-  double restitution = 0;      // ratio of normal speeds after and before a collision
+  double friction = 0;         // μ, of sliding
+  // Further friction, for methods that resolve slip speeds: at rest, falling to `friction` at the
+  // Stribeck speed [m/s], and viscous [N·s/m]. Static friction below `friction`: none.
+  double static_friction = 0, stribeck_speed = 0, viscous_friction = 0;
+  double restitution = 0;  // ratio of normal speeds after and before a collision
   // Speculative contacts only, which form in the course of the step; zero for present contacts:
   // time until contact [s] along the motion used in detection, and mean rate of the gap until then
   // [m/s], negative.

@@ -99,6 +99,8 @@ struct ContactParameters {
     double friction = -1, stiffness = -1;  // negative: not given
     bool enabled = true;
     double restitution = -1;  // likewise
+    // See ContactPoint; 0: not given.
+    double static_friction = 0, stribeck_speed = 0, viscous_friction = 0;
   };
   std::vector<Pair> pairs;  // ascending (body_a, body_b), unique
 };

@@ -8,11 +8,12 @@ class ContactLaw;
 
 namespace pliant::physics {
 class Integrator;
-}
+struct StageRule;
+}  // namespace pliant::physics
 
 namespace pliant::physics {
 
-enum class MethodKind { kConvex, kCorrective, kNonsmooth };
+enum class MethodKind { kConvex, kCorrective, kNonsmooth, kSmooth };
 
 // Default of the methods that relinearise until the nonlinear momentum balance holds: an impact
 // needs three to six rounds, a soft ball being crushed flat about sixty.
@@ -83,11 +84,28 @@ struct NonsmoothOptions {
   double momentum_tolerance = 1e-6;             // residual at which relinearisation ends
 };
 
+// larionov2023.
+struct SmoothOptions {
+  enum class LinearSolver { kDirect, kIterative };
+  enum class Friction { kImplicit, kLagged };
+  const StageRule* integrator = nullptr;  // null: BE
+  LinearSolver linear_solver = LinearSolver::kDirect;
+  Friction friction = Friction::kImplicit;
+  int passes = 1;                  // of lagged friction
+  double contact_distance = 1e-3;  // δ [m]
+  double stick_speed = 1e-3;       // ε [m/s]
+  double contact_stiffness = 0;    // κ [N/m] of a point, [N/m³] of a surface; 0: from the weights
+  bool sliding_basis = true;       // terms of the Jacobian from turning normals
+  double tolerance = 1e-9;         // relative, of the whole balance
+  int max_iterations = 100;
+};
+
 struct MethodOptions {
   MethodKind kind = MethodKind::kConvex;
   ConvexOptions convex;
   CorrectiveOptions corrective;
   NonsmoothOptions nonsmooth;
+  SmoothOptions smooth;
 
   // Whether blocks are stepped in compliance form.
   bool is_maximal() const {
@@ -98,12 +116,13 @@ struct MethodOptions {
   // Whether steps take energy away, whatever moves: those of implicit Euler do. Other integrators,
   // and rows that pull drifted bodies together in maximal coordinates, may return it.
   bool is_dissipative() const {
+    if (kind == MethodKind::kSmooth) return false;  // contacts store energy, and return it
     if (kind != MethodKind::kConvex) return !is_maximal();
     return convex.theta == 1 && convex.theta_vq == 1 && convex.integrator == nullptr;
   }
 
   // Whether the contact problem of a step can be exported, which takes reduced coordinates.
-  bool is_exportable() const { return !is_maximal(); }
+  bool is_exportable() const { return !is_maximal() && kind != MethodKind::kSmooth; }
 };
 
 // Name in scenes and reports.
@@ -115,6 +134,8 @@ constexpr const char* MethodName(MethodKind kind) {
       return "corrective";
     case MethodKind::kNonsmooth:
       return "nonsmooth";
+    case MethodKind::kSmooth:
+      return "smooth";
   }
   return "";
 }

@@ -15,7 +15,7 @@ constexpr std::string_view kMagic = "PLIANTST";
 constexpr std::uint32_t kVersion = 6;
 constexpr std::size_t kHashDigits = 32;
 // written in place of a count, before sections that are omitted when empty; no count is as large
-enum Tag : std::uint64_t { kDrivesTag = ~std::uint64_t{2}, kGainsTag, kInternalsTag };
+enum Tag : std::uint64_t { kSmoothTag = ~std::uint64_t{3}, kDrivesTag, kGainsTag, kInternalsTag };
 
 template <typename T>
 void Append(const T& value, std::string* bytes) {
@@ -73,6 +73,19 @@ std::string EncodePayload(const State& state) {
     if (numbers->empty()) continue;
     Append(tag, &bytes);
     AppendNumbers(*numbers, &bytes);
+  }
+  if (!state.smooth.empty()) {
+    const SmoothMemory& smooth = state.smooth;
+    Append(kSmoothTag, &bytes);
+    Append(smooth.stiffening, &bytes);
+    Append(smooth.past_step, &bytes);
+    AppendNumbers(smooth.past_q, &bytes);
+    AppendNumbers(smooth.past_v, &bytes);
+    Append(static_cast<std::uint64_t>(smooth.anchors.size()), &bytes);
+    for (const auto& [key, stretch] : smooth.anchors) {
+      Append(key, &bytes);
+      for (int i = 0; i < 3; ++i) Append(stretch[i], &bytes);
+    }
   }
   return bytes;
 }
@@ -142,7 +155,7 @@ class Reader {
 
   // the sections below are absent when empty
   bool ReadConstraints(std::vector<ConstraintMemory>* constraints) {
-    if (empty() || Next() >= kDrivesTag) return true;
+    if (empty() || Next() >= kSmoothTag) return true;
     std::uint64_t count = 0;
     if (!Read(&count) || count > bytes_.size() / 24) return false;
     constraints->resize(count);
@@ -167,6 +180,23 @@ class Reader {
     if (Next() != expected) return true;
     std::uint64_t tag = 0;
     return Read(&tag) && ReadNumbers(numbers);
+  }
+
+  bool ReadSmooth(SmoothMemory* smooth) {
+    if (Next() != kSmoothTag) return true;
+    std::uint64_t tag = 0, count = 0;
+    if (!Read(&tag) || !Read(&smooth->stiffening) || !Read(&smooth->past_step) ||
+        !ReadNumbers(&smooth->past_q) || !ReadNumbers(&smooth->past_v) || !Read(&count) ||
+        count > bytes_.size() / 32)
+      return false;
+    smooth->anchors.resize(count);
+    for (SmoothMemory::Anchor& anchor : smooth->anchors) {
+      if (!Read(&anchor.key)) return false;
+      for (int i = 0; i < 3; ++i) {
+        if (!Read(&anchor.stretch_W[i])) return false;
+      }
+    }
+    return true;
   }
 
   bool empty() const { return bytes_.empty(); }
@@ -293,7 +323,7 @@ absl::StatusOr<State> ParseState(std::string_view bytes, std::string_view model_
       reader.ReadConstraintForces(&state.resting_constraints) &&
       reader.ReadConstraints(&state.constraints) && reader.ReadInternals(&state.internals) &&
       reader.ReadTagged(kGainsTag, &state.gains) && reader.ReadTagged(kDrivesTag, &state.drives) &&
-      reader.empty();
+      reader.ReadSmooth(&state.smooth) && reader.empty();
   if (!ok) return Unusable("the contents do not add up");
   return state;
 }

@@ -44,6 +44,21 @@ struct ConstraintMemory {
   double impulse = 0;  // [N·s], [N·m·s]
 };
 
+// What a method with smooth contact remembers from step to step.
+struct SmoothMemory {
+  // Stretch of the anchor of a contact by key, in W, in units of the stick speed times the step.
+  struct Anchor {
+    std::uint64_t key = 0;
+    Eigen::Vector3d stretch_W = Eigen::Vector3d::Zero();
+  };
+  double stiffening = 1;  // of all contacts (κ of larionov2023 §IV-D), relative to their start
+  double past_step = 0;   // length of the step from (past_q, past_v) [s]; 0: no past
+  std::vector<double> past_q, past_v;  // of a multistep rule: the state a step ago
+  std::vector<Anchor> anchors;         // ascending keys
+
+  bool empty() const { return stiffening == 1 && past_step == 0 && anchors.empty(); }
+};
+
 // All that changes and affects the future. Copyable, comparable bit by bit, serialisable.
 struct State {
   double time = 0;  // [s]
@@ -68,6 +83,7 @@ struct State {
   // Model's (see GainsOf).
   std::vector<double> gains;
   std::vector<double> drives;  // Inputs::drives of the last step
+  SmoothMemory smooth;
 };
 
 // 128-bit hash of every bit of the state, as 32 hexadecimal digits.

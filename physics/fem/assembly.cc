@@ -273,4 +273,48 @@ double AssembleNonlinear(const FemModel& model, std::span<const double> q,
   return energy[0] + energy[1] + energy[2] + energy[3];
 }
 
+double AssembleTurning(const FemModel& model, std::span<const double> q,
+                       std::span<const Lane> pressure, double h, double scale, Tangent tangent,
+                       solvers::BlockMatrix* A, std::vector<double>* residual) {
+  static const Material* const corotational = FindMaterial("COROTATIONAL");
+  static const Material* const linear = FindMaterial("LINEAR");
+  Lane energy{};
+  LaneMatrix3 K[10];
+  MaterialResponse turned{}, still{};
+  for (int b = 0; b < model.elements.num_quadratic; ++b) {
+    const ElementBatch& batch = model.elements.batches[b];
+    const LaneMatrix3 F = model.CalcDeformation(batch, q);
+    const Lane sum = batch.lame_lambda + batch.lame_mu;
+    const Lane parameters[kMaxParameters] = {
+        batch.lame_mu * (3 * batch.lame_lambda + 2 * batch.lame_mu) / sum,
+        batch.lame_lambda / (2 * sum)};
+    const bool turns = Any(batch.corotates > 0.5), stays = Any(batch.corotates < 0.5);
+    if (turns) corotational->Respond(parameters, F, tangent, &turned);
+    if (stays) linear->Respond(parameters, F, tangent, &still);
+    MaterialResponse response = turns ? turned : still;
+    if (turns && stays) {
+      const auto does = batch.corotates > 0.5;
+      response.energy = does ? turned.energy : still.energy;
+      for (int i = 0; i < 9; ++i) response.stress[i] = does ? turned.stress[i] : still.stress[i];
+      if (tangent != Tangent::kNone) {
+        for (int i = 0; i < 81; ++i)
+          response.tangent[i] = does ? turned.tangent[i] : still.tangent[i];
+      }
+    }
+    if (!pressure.empty()) AddPressure(pressure[b], F, tangent, &response);
+    energy += batch.volume * response.energy;
+    AddForces(batch, response.stress, h, residual);
+    if (tangent == Tangent::kNone) continue;
+    CalcStiffness(batch, response.tangent, K);
+    const int* slot = SlotsOf(model, b);
+    for (LaneMatrix3& block : K) {
+      if (model.parameters.plane_strain) ProjectStiffness(model.plane_normal, &block);
+      for (Lane& x : block) x *= scale;
+      AddBlock(block, slot, A);
+      slot += kLanes;
+    }
+  }
+  return energy[0] + energy[1] + energy[2] + energy[3];
+}
+
 }  // namespace pliant::physics

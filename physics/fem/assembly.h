@@ -42,4 +42,10 @@ double AssembleNonlinear(const FemModel& model, std::span<const double> q,
                          FemModel::Deformation* at, solvers::BlockMatrix* A,
                          std::vector<double>* residual);
 
+// As AssembleNonlinear for the elements that are quadratic in F once their rotation is chosen, with
+// the rotation of positions q: exact derivatives of their energy.
+double AssembleTurning(const FemModel& model, std::span<const double> q,
+                       std::span<const Lane> pressure, double h, double scale, Tangent tangent,
+                       solvers::BlockMatrix* A, std::vector<double>* residual);
+
 }  // namespace pliant::physics

@@ -4,6 +4,7 @@
 
 #include <Eigen/Dense>
 
+#include "physics/fem/fem_balance.h"
 #include "physics/fem/fem_batch.h"
 #include "physics/fem/fem_model.h"
 #include "physics/fem/fem_step.h"
@@ -30,6 +31,7 @@ class FemBlock final : public DynamicsBlock,
   bool is_node_prescribed(int node) const override { return model_->prescribed_index[node] >= 0; }
   std::vector<int> followed_bodies() const override { return model_->followed; }
   std::unique_ptr<BlockStep> NewStep() const override { return MakeFemStep(model_); }
+  std::unique_ptr<ForceBalance> NewForceBalance() const override { return MakeFemBalance(model_); }
   const void* batch_kind() const override { return model_->rest.get(); }
   std::unique_ptr<BlockBatch> NewBatch() const override { return MakeFemBatch(model_->rest); }
   BlockAbilities abilities() const override {

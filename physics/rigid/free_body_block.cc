@@ -1,4 +1,5 @@
 #include <cmath>
+#include <vector>
 
 #include "physics/rigid/free_turn.h"
 #include "physics/rigid/rigid_body_block.h"
@@ -80,6 +81,110 @@ class FreeBodyStep final : public BlockStep, public FrameStep {
   bool participates_ = false;
 };
 
+// Newton's and Euler's equations: x is a rotation vector in W and the displacement of Bcm.
+class FreeBodyBalance final : public ForceBalance {
+ public:
+  explicit FreeBodyBalance(const RigidBodyParameters& parameters) : of_(parameters) {}
+
+  void Start(const BlockState& start, const BlockInputs& inputs, double) override {
+    const Matrix3d R0 = RotationAt(start.q).toRotationMatrix();
+    force_ = of_.mass * inputs.gravity;
+    torque_.setZero();
+    loads_.clear();
+    for (const BlockForce& applied : inputs.forces) {
+      force_ += applied.force_W;
+      torque_ += applied.torque_W;
+      if (applied.at_center_of_mass) continue;
+      loads_.push_back(
+          {R0.transpose() * (applied.p_W - VectorAt(start.q, 4)), Vector3d(applied.force_W)});
+    }
+  }
+
+  void Advance(std::span<const double> x, std::span<double> q) const override {
+    Eigen::Quaterniond rotation = RotationFromVector(VectorAt(x, 0)) * RotationAt(q);
+    rotation.coeffs() /= std::sqrt(rotation.squaredNorm());
+    const double turned[] = {rotation.w(), rotation.x(), rotation.y(), rotation.z()};
+    std::copy(std::begin(turned), std::end(turned), q.begin());
+    for (int i = 0; i < 3; ++i) q[4 + i] += x[3 + i];
+  }
+  void CalcDifference(std::span<const double> q0, std::span<const double> q1,
+                      std::span<double> x) const override {
+    const Vector3d turned = VectorFromRotation(RotationAt(q1) * RotationAt(q0).conjugate());
+    for (int i = 0; i < 3; ++i) {
+      x[i] = turned[i];
+      x[3 + i] = q1[4 + i] - q0[4 + i];
+    }
+  }
+
+  void Place(double, std::span<const double> x, std::span<double> q, std::span<double> v) override {
+    R_ = RotationAt(q).toRotationMatrix();
+    p_WBcm_ = VectorAt(q, 4);
+    r_ = -(R_ * of_.p_BoBcm);
+    omega_ = VectorAt(v, 0);
+    v_ = VectorAt(v, 3);
+    I_ = R_ * of_.inertia * R_.transpose();
+    turn_ = CalcRotationTangent(VectorAt(x, 0));
+  }
+  void CalcFrames(std::span<FrameMotion> frames) const override {
+    frames[0] = {{R_, p_WBcm_ + r_}, omega_, v_ + omega_.cross(r_)};
+  }
+
+  absl::Status CalcResidual(std::span<const double> a, const SpatialColumns& wrenches,
+                            std::span<double> residual) override {
+    const Vector3d force = wrenches.block<3, 1>(3, 0);
+    Vector3d torque = torque_ + wrenches.block<3, 1>(0, 0) + r_.cross(force);
+    for (const auto& [p_B, applied] : loads_) torque += (R_ * p_B).cross(applied);
+    const Vector3d angular = I_ * VectorAt(a, 0) + omega_.cross(I_ * omega_) - torque,
+                   linear = of_.mass * VectorAt(a, 3) - force_ - force;
+    for (int i = 0; i < 3; ++i) {
+      residual[i] = angular[i];
+      residual[3 + i] = linear[i];
+    }
+    if (!angular.allFinite() || !linear.allFinite())
+      return absl::InternalError("its motion is not finite");
+    return absl::OkStatus();
+  }
+
+  void AddJacobian(double c, std::span<const double> a, const SpatialColumns& wrenches, int first,
+                   solvers::BlockSum* jacobian) override {
+    // I y turns with the body: δ(I y) = δθ × I y − I (δθ × y)
+    const auto turn_inertia = [&](const Vector3d& y) {
+      return Matrix3d(I_ * CrossMatrix(y) - CrossMatrix(I_ * y));
+    };
+    const Matrix3d omega = CrossMatrix(omega_);
+    Matrix3d by_turn = turn_inertia(VectorAt(a, 0)) + omega * turn_inertia(omega_) -
+                       CrossMatrix(wrenches.block<3, 1>(3, 0)) * CrossMatrix(r_);
+    for (const auto& [p_B, applied] : loads_)
+      by_turn -= CrossMatrix(applied) * CrossMatrix(R_ * p_B);
+    const Matrix3d by_velocity = omega * I_ - CrossMatrix(I_ * omega_);
+    const Matrix3d angular = I_ + c * by_velocity + c * c * by_turn * turn_;
+    jacobian->Add(first, first, 3, 3, angular.data(), 3);
+    for (int i = 3; i < 6; ++i) jacobian->Add(first + i, first + i, of_.mass);
+  }
+
+  void CalcFrameMap(int, FrameMap* map) const override {
+    map->velocity.setZero(6, 6);
+    map->velocity.diagonal().setOnes();
+    map->velocity.block<3, 3>(3, 0) = -CrossMatrix(r_);
+    map->displacement = map->velocity;
+    map->displacement.leftCols<3>() = map->velocity.leftCols<3>() * turn_;
+    map->turning.setZero(6, 6);
+    map->turning.block<3, 3>(3, 0) = -CrossMatrix(omega_) * CrossMatrix(r_) * turn_;
+  }
+
+ private:
+  struct Load {
+    Vector3d p_B, force_W;  // from Bcm
+  };
+  const RigidBodyParameters& of_;
+  Vector3d force_ = Vector3d::Zero(), torque_ = Vector3d::Zero();  // of the inputs
+  std::vector<Load> loads_;
+  // where the body is placed
+  Matrix3d R_ = Matrix3d::Identity(), I_ = Matrix3d::Zero(), turn_ = Matrix3d::Identity();
+  Vector3d p_WBcm_ = Vector3d::Zero(), r_ = Vector3d::Zero();  // r_: from Bcm to Bo
+  Vector3d omega_ = Vector3d::Zero(), v_ = Vector3d::Zero();
+};
+
 class FreeBodyBlock final : public DynamicsBlock, public FrameSet {
  public:
   explicit FreeBodyBlock(const RigidBodyParameters& parameters) : parameters_(parameters) {}
@@ -110,6 +215,9 @@ class FreeBodyBlock final : public DynamicsBlock, public FrameSet {
   }
   std::unique_ptr<BlockStep> NewStep() const override {
     return std::make_unique<FreeBodyStep>(*this);
+  }
+  std::unique_ptr<ForceBalance> NewForceBalance() const override {
+    return std::make_unique<FreeBodyBalance>(parameters_);
   }
 
   void CalcFrames(const BlockState& state, std::span<FrameMotion> frames) const override {

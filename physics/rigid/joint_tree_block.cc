@@ -267,6 +267,144 @@ class JointTreeStep final : public BlockStep, public FrameStep, public JointStep
   bool is_placed_ = false;  // kinematics_ already holds the step's start
 };
 
+// The equation of motion of a tree, from inverse dynamics. Derivatives with respect to positions
+// are central differences: their error is some 1e-10 of the forces.
+class JointTreeBalance final : public ForceBalance {
+ public:
+  JointTreeBalance(const JointTree& tree, const std::vector<JointForceLaw>& laws)
+      : tree_(tree), laws_(laws), n_(tree.num_velocities()), at_(tree), moved_(tree) {
+    for (auto* of : {&displacement_, &turning_})
+      of->assign(tree.num_links(), SpatialColumns::Zero(6, n_));
+  }
+
+  void Start(const BlockState& start, const BlockInputs& inputs, double) override {
+    gravity_ = inputs.gravity;
+    efforts_.assign(n_, 0.0);
+    for (const ChannelEffort& on : inputs.efforts) efforts_[on.channel] += on.effort;
+    tree_.CalcPositions(start.q, &at_);
+    loads_.clear();
+    for (const BlockForce& force : inputs.forces) {
+      loads_.push_back({force.frame, at_.link_pose(force.frame).Inverse() * force.p_W,
+                        force.torque_W, force.force_W});
+    }
+  }
+
+  void Advance(std::span<const double> x, std::span<double> q) const override {
+    tree_.IntegratePositions(x, 1, q);
+  }
+  void CalcDifference(std::span<const double> q0, std::span<const double> q1,
+                      std::span<double> x) const override {
+    tree_.CalcDifference(q0, q1, x);
+  }
+
+  void Place(double, std::span<const double> x, std::span<double> q, std::span<double> v) override {
+    q_.assign(q.begin(), q.end());
+    v_.assign(v.begin(), v.end());
+    x_.assign(x.begin(), x.end());
+    tree_.CalcPositions(q_, &at_);
+    tree_.CalcVelocities(v_, &at_);
+  }
+  void CalcFrames(std::span<FrameMotion> frames) const override { CopyFrames(at_, frames); }
+
+  absl::Status CalcResidual(std::span<const double> a, const SpatialColumns& wrenches,
+                            std::span<double> residual) override {
+    CalcForces(&at_, q_, v_, a, wrenches, residual);
+    for (const double r : residual)
+      if (!std::isfinite(r)) return absl::InternalError("its motion is not finite");
+    return absl::OkStatus();
+  }
+
+  void AddJacobian(double c, std::span<const double> a, const SpatialColumns& wrenches, int first,
+                   solvers::BlockSum* jacobian) override {
+    std::vector<double> M(std::size_t(n_) * n_);
+    tree_.CalcMassMatrix(at_, M);
+    jacobian->Add(first, first, n_, n_, M.data(), n_);
+    if (c == 0) return;
+    std::vector<double> q_hat(q_), q(q_), x(x_), v(v_), forces[2];
+    for (double& xi : x) xi = -xi;
+    tree_.IntegratePositions(x, 1, q_hat);
+    std::vector<FrameMotion> frames[2];
+    for (int s : {0, 1}) {
+      forces[s].resize(n_);
+      frames[s].resize(tree_.num_links());
+    }
+    std::vector<double> column(n_);
+    for (int j = 0; j < n_; ++j) {
+      for (const int s : {0, 1}) {
+        const double change = s == 0 ? -kDifference : kDifference;
+        x = x_;
+        x[j] += change;
+        q = q_hat;
+        tree_.IntegratePositions(x, 1, q);
+        tree_.CalcPositions(q, &moved_);
+        tree_.CalcVelocities(v_, &moved_);
+        CopyFrames(moved_, frames[s]);
+        v = v_;
+        v[j] += change / c;
+        tree_.CalcVelocities(v, &moved_);
+        CalcForces(&moved_, q, v, a, wrenches, forces[s]);
+      }
+      // c ∂r/∂v, for a change of x by c times that of v
+      const double scale = c * c / (2 * kDifference);
+      for (int i = 0; i < n_; ++i) column[i] = scale * (forces[1][i] - forces[0][i]);
+      jacobian->Add(first, first + j, n_, 1, column.data(), n_);
+      for (int k = 0; k < tree_.num_links(); ++k) {
+        const FrameMotion &low = frames[0][k], &high = frames[1][k];
+        const Eigen::Quaterniond turned(high.X_WB.R * low.X_WB.R.transpose());
+        displacement_[k].col(j) << VectorFromRotation(turned), high.X_WB.p - low.X_WB.p;
+        turning_[k].col(j) << high.omega_W - low.omega_W, high.v_W - low.v_W;
+        displacement_[k].col(j) /= 2 * kDifference;
+        turning_[k].col(j) /= 2 * kDifference;
+      }
+    }
+  }
+
+  void CalcFrameMap(int frame, FrameMap* map) const override {
+    map->velocity.resize(6, n_);
+    tree_.CalcJacobian(at_, frame, at_.link_pose(frame).p,
+                       {map->velocity.data(), 6 * std::size_t(n_)});
+    map->displacement = displacement_[frame];
+    map->turning = turning_[frame];
+  }
+
+ private:
+  static constexpr double kDifference = 1e-5;  // of a position [rad], [m]
+
+  void CalcForces(TreeKinematics* at, std::span<const double> q, std::span<const double> v,
+                  std::span<const double> a, const SpatialColumns& wrenches,
+                  std::span<double> residual) const {
+    tree_.CalcInverseDynamics(at, gravity_, a, residual);
+    std::vector<double> applied(efforts_);
+    for (int i = 0; i < n_; ++i) {
+      const auto [k, d] = laws_[i];
+      if (d > 0) applied[i] -= d * v[i];
+      if (k > 0) {
+        const int link = tree_.link_of_velocity(i);
+        applied[i] -= k * CalcSpringError(tree_, link, i - tree_.velocity_start(link), q);
+      }
+    }
+    for (const LinkWrench& load : loads_) {
+      tree_.AddWrench(*at, load.link, at->link_pose(load.link) * load.p_W, load.torque_W,
+                      load.force_W, applied);
+    }
+    for (int k = 0; k < tree_.num_links(); ++k) {
+      const Vector3d torque = wrenches.block<3, 1>(0, k), force = wrenches.block<3, 1>(3, k);
+      if (!torque.isZero(0) || !force.isZero(0))
+        tree_.AddWrench(*at, k, at->link_pose(k).p, torque, force, applied);
+    }
+    for (int i = 0; i < n_; ++i) residual[i] -= applied[i];
+  }
+
+  const JointTree& tree_;
+  const std::vector<JointForceLaw>& laws_;
+  int n_;
+  TreeKinematics at_, moved_;
+  Vector3d gravity_ = Vector3d::Zero();
+  std::vector<double> efforts_, q_, v_, x_;
+  std::vector<LinkWrench> loads_;                       // p_W: in the link's frame
+  std::vector<SpatialColumns> displacement_, turning_;  // of each link, as in FrameMap
+};
+
 class JointTreeBlock final : public DynamicsBlock, public FrameSet, public JointSet {
  public:
   explicit JointTreeBlock(JointTreeParameters parameters)
@@ -291,6 +429,9 @@ class JointTreeBlock final : public DynamicsBlock, public FrameSet, public Joint
   BlockAbilities abilities() const override { return {.frames = this, .joints = this}; }
   std::unique_ptr<BlockStep> NewStep() const override {
     return std::make_unique<JointTreeStep>(tree_, laws_, stops_, turns_freely_);
+  }
+  std::unique_ptr<ForceBalance> NewForceBalance() const override {
+    return std::make_unique<JointTreeBalance>(tree_, laws_);
   }
 
   int num_frames() const override { return tree_.num_links(); }

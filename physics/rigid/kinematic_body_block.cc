@@ -69,6 +69,49 @@ class KinematicBodyStep final : public BlockStep, public FrameStep {
            omega_ = Vector3d::Zero();
 };
 
+// A prescribed motion at any time of a step, at constant velocity.
+class KinematicBodyBalance final : public ForceBalance {
+ public:
+  void Start(const BlockState& start, const BlockInputs& inputs, double h) override {
+    const RigidTransform& target = inputs.targets.front();
+    rotation0_ = RotationAt(start.q);
+    p0_ = VectorAt(start.q, 4);
+    omega_ = VectorFromRotation(ToQuaternion(target.R) * rotation0_.conjugate()) / h;
+    v_ = (target.p - p0_) / h;
+  }
+  void Advance(std::span<const double>, std::span<double>) const override {}
+  void CalcDifference(std::span<const double>, std::span<const double>,
+                      std::span<double>) const override {}
+  void Place(double time, std::span<const double>, std::span<double> q,
+             std::span<double>) override {
+    Eigen::Quaterniond rotation = RotationFromVector(time * omega_) * rotation0_;
+    rotation.coeffs() /= std::sqrt(rotation.squaredNorm());
+    const Vector3d p = p0_ + time * v_;
+    frame_ = {{rotation.toRotationMatrix(), p}, omega_, v_};
+    WritePose(rotation, p, q);
+    for (int i = 0; i < 3; ++i) {
+      q[7 + i] = omega_[i];
+      q[10 + i] = v_[i];
+    }
+  }
+  void CalcFrames(std::span<FrameMotion> frames) const override { frames[0] = frame_; }
+  absl::Status CalcResidual(std::span<const double>, const SpatialColumns&,
+                            std::span<double>) override {
+    return absl::OkStatus();
+  }
+  void AddJacobian(double, std::span<const double>, const SpatialColumns&, int,
+                   solvers::BlockSum*) override {}
+  void CalcFrameMap(int, FrameMap* map) const override {
+    for (SpatialColumns* part : {&map->velocity, &map->displacement, &map->turning})
+      part->resize(6, 0);
+  }
+
+ private:
+  Eigen::Quaterniond rotation0_ = Eigen::Quaterniond::Identity();
+  Vector3d p0_ = Vector3d::Zero(), v_ = Vector3d::Zero(), omega_ = Vector3d::Zero();
+  FrameMotion frame_;
+};
+
 class KinematicBodyBlock final : public DynamicsBlock, public FrameSet {
  public:
   KinematicBodyBlock(int body, const RigidTransform& X_WB) : body_(body), X_WB_(X_WB) {}
@@ -86,6 +129,9 @@ class KinematicBodyBlock final : public DynamicsBlock, public FrameSet {
   }
   std::unique_ptr<BlockStep> NewStep() const override {
     return std::make_unique<KinematicBodyStep>();
+  }
+  std::unique_ptr<ForceBalance> NewForceBalance() const override {
+    return std::make_unique<KinematicBodyBalance>();
   }
   void CalcFrames(const BlockState& state, std::span<FrameMotion> frames) const override {
     const std::span<const double> q = state.q;

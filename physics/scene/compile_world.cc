@@ -12,8 +12,10 @@
 #include "physics/scene/text/field_checks.h"
 #include "physics/scene/text/scalar_text.h"
 #include "physics/stepping/integrators/integrator.h"
+#include "physics/stepping/integrators/stage_rule.h"
 #include "pliant/v1/scene.pb.h"
 #include "solvers/convex/contact_law.h"
+#include "solvers/smooth/contact_law.h"
 
 namespace pliant::physics {
 namespace {
@@ -38,11 +40,6 @@ bool CheckCount(const std::string& path, int count, SceneLog* log) {
   log->Error(path, absl::StrCat(count, " is not allowed; expected a whole number from 1 to ",
                                 kMaxIterationCount));
   return false;
-}
-
-void NotYet(const std::string& path, const std::string& what, const std::string& mend,
-            SceneLog* log) {
-  log->Error(path, absl::StrCat(what, " is not supported yet. ", mend));
 }
 
 // Reads the contact law; the default is SAP's cone.
@@ -253,6 +250,38 @@ void CompileNonsmooth(const v1::NonsmoothMethod& given, SceneLog* log, Nonsmooth
     ReadRelinearisations(path, given.relinearisations(), log, &options->relinearisations);
 }
 
+void CompileSmooth(const v1::SmoothMethod& given, SceneLog* log, SmoothOptions* options) {
+  const std::string path = "method.smooth";
+  if (given.has_tolerance() && CheckTolerance(path + ".tolerance", given.tolerance(), log))
+    options->tolerance = given.tolerance();
+  if (given.has_max_iterations() &&
+      CheckCount(path + ".max_iterations", given.max_iterations(), log))
+    options->max_iterations = given.max_iterations();
+  constexpr int kPrefix = sizeof("SMOOTH_INTEGRATOR_") - 1;
+  if (given.integrator() != v1::SMOOTH_INTEGRATOR_UNSPECIFIED)
+    options->integrator =
+        FindStageRule(v1::SmoothIntegrator_Name(given.integrator()).substr(kPrefix));
+  if (given.linear_solver() == v1::SMOOTH_LINEAR_SOLVER_ITERATIVE)
+    options->linear_solver = SmoothOptions::LinearSolver::kIterative;
+  if (given.friction() == v1::SMOOTH_FRICTION_LAGGED)
+    options->friction = SmoothOptions::Friction::kLagged;
+  if (given.has_passes() && CheckCount(path + ".passes", given.passes(), log)) {
+    options->passes = given.passes();
+    if (options->friction != SmoothOptions::Friction::kLagged)
+      log->Warning(path + ".passes", "has no effect: implicit friction needs none. Use LAGGED");
+  }
+  const auto read = [&](const char* name, bool has, double value, const char* what, double* to) {
+    if (has && CheckPositive(absl::StrCat(path, ".", name), value, what, log)) *to = value;
+  };
+  read("contact_distance", given.has_contact_distance(), given.contact_distance(),
+       "distance in metres", &options->contact_distance);
+  read("stick_speed", given.has_stick_speed(), given.stick_speed(), "speed in m/s",
+       &options->stick_speed);
+  read("contact_stiffness", given.has_contact_stiffness(), given.contact_stiffness(),
+       "stiffness in N/m", &options->contact_stiffness);
+  if (given.has_sliding_basis()) options->sliding_basis = given.sliding_basis();
+}
+
 // Whether a method is to stop after a given number of iterations, converged or not.
 bool IsLimited(const v1::Method& method) {
   const v1::ConvexMethod& convex = method.convex();
@@ -266,6 +295,20 @@ bool IsLimited(const v1::Method& method) {
 }
 
 constexpr int kMaxSubsteps = 64;
+
+// Stribeck speed in units of the stick speed below which friction does not reach its static value.
+constexpr double kMinStribeckRatio = 10;
+
+// The largest friction at any slip speed.
+double FindPeakFriction(double sliding, double at_rest, double stribeck_ratio) {
+  double peak = sliding;
+  for (int k = 1; k <= 1000; ++k) {
+    const double x = k / 1000.0;  // of the stick speed
+    const double fade = solvers::CalcStribeckFade(x / stribeck_ratio);
+    peak = std::max(peak, (sliding + (at_rest - sliding) * fade) * x * solvers::CalcSlipFactor(x));
+  }
+  return peak;
+}
 
 }  // namespace
 
@@ -290,6 +333,10 @@ void SceneCompiler::CompileWorld() {
   CompileMethod(scene_.method());
   CompileSubsteps();
   CompileContact();
+  // contacts are known where they begin to exert force
+  if (model_->method.kind == MethodKind::kSmooth)
+    model_->contact.margin =
+        std::max(model_->contact.margin, model_->method.smooth.contact_distance);
   CompileGrid();
 }
 
@@ -322,7 +369,8 @@ void SceneCompiler::CompileMethod(const v1::Method& method) {
       CompileNonsmooth(method.nonsmooth(), &log_, &model_->method.nonsmooth);
       break;
     case v1::Method::kSmooth:
-      NotYet("method.smooth", "The smooth method", "Use convex, corrective or nonsmooth", &log_);
+      model_->method.kind = MethodKind::kSmooth;
+      CompileSmooth(method.smooth(), &log_, &model_->method.smooth);
       break;
   }
 }
@@ -426,6 +474,53 @@ void SceneCompiler::CompileGroups() {
   }
 }
 
+// Static and viscous friction of a pair.
+bool SceneCompiler::CheckFrictionCurve(const v1::Pair& given, const std::string& path) {
+  bool ok = true;
+  if (given.has_viscous_friction())
+    ok &= CheckNotNegative(path + ".viscous_friction", given.viscous_friction(),
+                           "coefficient in N s/m", &log_);
+  const double sliding = given.has_friction() ? given.friction() : model_->contact.friction;
+  if (given.has_static_friction()) {
+    ok &= CheckNotNegative(path + ".static_friction", given.static_friction(), "number", &log_,
+                           kMaxFriction);
+    if (ok && given.static_friction() < sliding) {
+      log_.Error(path + ".static_friction",
+                 absl::StrCat(NumberText(given.static_friction()), " is below the friction of ",
+                              NumberText(sliding), " in sliding; expected at least that much"));
+      ok = false;
+    }
+    if (!given.has_stribeck_speed()) {
+      Missing(path + ".stribeck_speed",
+              "the speed in m/s at which friction has fallen to `friction`", &log_);
+      ok = false;
+    }
+  }
+  if (given.has_stribeck_speed()) {
+    ok &= CheckPositive(path + ".stribeck_speed", given.stribeck_speed(), "speed in m/s", &log_);
+    if (!given.has_static_friction())
+      log_.Warning(path + ".stribeck_speed", "has no effect without `static_friction`");
+  }
+  if (!ok || (!given.has_static_friction() && !given.has_viscous_friction())) return ok;
+  if (model_->method.kind != MethodKind::kSmooth) {
+    log_.Warning(path, absl::StrCat("the ", MethodName(model_->method.kind),
+                                    " method takes `friction` alone; static and viscous friction "
+                                    "need the smooth method"));
+    return ok;
+  }
+  const double ratio = given.stribeck_speed() / model_->method.smooth.stick_speed;
+  if (given.has_static_friction() && ratio < kMinStribeckRatio) {
+    log_.Warning(
+        path + ".stribeck_speed",
+        absl::StrCat("is less than 10 times method.smooth.stick_speed, so friction at rest "
+                     "reaches ",
+                     NumberText(FindPeakFriction(sliding, given.static_friction(), ratio)),
+                     " instead of ", NumberText(given.static_friction()),
+                     ". Use a smaller stick_speed"));
+  }
+  return ok;
+}
+
 void SceneCompiler::CompilePairs() {
   std::map<std::pair<int, int>, ContactParameters::Pair> pairs;
   std::size_t named = 0;
@@ -448,6 +543,7 @@ void SceneCompiler::CompilePairs() {
     if (given.has_restitution()) {
       ok &= CheckNotNegative(path + ".restitution", given.restitution(), "number", &log_, 1);
     }
+    ok &= CheckFrictionCurve(given, path);
     if (given.bodies_size() == 0) {
       Missing(path + ".bodies", "two names of bodies or groups", &log_);
       continue;
@@ -468,7 +564,7 @@ void SceneCompiler::CompilePairs() {
       continue;
     }
     if (!given.has_friction() && !given.has_stiffness() && !given.has_restitution() &&
-        !given.has_enabled()) {
+        !given.has_enabled() && !given.has_static_friction() && !given.has_viscous_friction()) {
       log_.Warning(path,
                    "sets nothing for the pair; give friction, stiffness, restitution or enabled");
     }
@@ -491,6 +587,9 @@ void SceneCompiler::CompilePairs() {
         if (given.has_stiffness()) pair.stiffness = given.stiffness();
         if (given.has_restitution()) pair.restitution = given.restitution();
         if (given.has_enabled()) pair.enabled = given.enabled();
+        if (given.has_static_friction()) pair.static_friction = given.static_friction();
+        if (given.has_stribeck_speed()) pair.stribeck_speed = given.stribeck_speed();
+        if (given.has_viscous_friction()) pair.viscous_friction = given.viscous_friction();
       }
     }
   }

@@ -71,6 +71,20 @@ SceneCompiler::SceneCompiler(const v1::Scene& scene, const SceneOptions& options
 
 SceneCompiler::~SceneCompiler() = default;
 
+// Whether the method can step every body.
+void SceneCompiler::CheckMethod() {
+  if (model_->method.kind != MethodKind::kSmooth) return;
+  for (const Body& body : model_->bodies) {
+    if (body.block == kWorldBlock || model_->blocks[body.block]->NewForceBalance() != nullptr)
+      continue;
+    log_.Error(
+        "method.smooth",
+        absl::StrCat("cannot step ", body.name,
+                     ": its kind of body has no forces at a given velocity yet. Use convex"));
+    return;
+  }
+}
+
 std::shared_ptr<const Model> SceneCompiler::Compile() {
   CheckEveryField(scene_, "", &log_);
   CompileWorld();
@@ -87,6 +101,7 @@ std::shared_ptr<const Model> SceneCompiler::Compile() {
   if (log_.failed() || !GoesOn(kPartsShare)) return nullptr;
 
   model_->Finish();
+  CheckMethod();
   CheckOverlaps();
   if (log_.failed()) return nullptr;
   const std::string text =

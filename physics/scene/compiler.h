@@ -151,7 +151,9 @@ class SceneCompiler {
   void CompileSubsteps();
   void CompileContact();
   void CompileGroups();
+  void CheckMethod();
   void CompilePairs();
+  bool CheckFrictionCurve(const v1::Pair& given, const std::string& path);
 
   // bodies: compile_bodies.cc
   void CompileBodies();

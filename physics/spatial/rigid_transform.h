@@ -25,6 +25,9 @@ Eigen::Quaterniond RotationFromVector(const Eigen::Vector3d& angle_axis);
 // Inverse of the above, angle in [0, π].
 Eigen::Vector3d VectorFromRotation(const Eigen::Quaterniond& rotation);
 
+// ∂ log(exp(x + dx) exp(−x))/∂dx at dx = 0: how a rotation turns, in W, as its vector changes.
+Eigen::Matrix3d CalcRotationTangent(const Eigen::Vector3d& x);
+
 // Roll, pitch, yaw [rad] about fixed x, y, z.
 Eigen::Quaterniond RotationFromRollPitchYaw(const Eigen::Vector3d& rpy);
 

@@ -6,6 +6,7 @@
 #include "physics/stepping/convex_stepper.h"
 #include "physics/stepping/corrective_stepper.h"
 #include "physics/stepping/nonsmooth_stepper.h"
+#include "physics/stepping/smooth/smooth_stepper.h"
 #include "physics/stepping/substeps.h"
 
 namespace pliant::physics {
@@ -21,6 +22,8 @@ std::unique_ptr<Stepper> MakeMethod(const Model& model) {
       return MakeCorrectiveStepper(model);
     case MethodKind::kNonsmooth:
       return MakeNonsmoothStepper(model);
+    case MethodKind::kSmooth:
+      return MakeSmoothStepper(model);
   }
   PLIANT_DEMAND(!"every method has a stepper");
   return nullptr;

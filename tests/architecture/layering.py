@@ -10,7 +10,7 @@ from collections import defaultdict
 import ratchet
 
 SOLVERS = ["solvers/linalg", "solvers/problem", "solvers/convex", "solvers/delassus", "solvers/corrective",
-           "solvers/nonsmooth"]
+           "solvers/nonsmooth", "solvers/smooth"]
 PHYSICS = [f"physics/{room}" for room in
            ("spatial", "geometry", "dynamics", "rigid", "fem", "contact", "control", "stepping", "world", "scene",
             "bodies", "mpm")]
@@ -25,6 +25,7 @@ ROOMS = {
     "solvers/delassus": ["solvers/linalg"],
     "solvers/corrective": ["solvers/linalg", "solvers/delassus", "solvers/problem"],
     "solvers/nonsmooth": ["solvers/linalg", "solvers/problem"],
+    "solvers/smooth": ["solvers/linalg", "solvers/problem"],
     "physics/spatial": [],
     "physics/geometry": ["physics/spatial", "solvers/linalg"],
     "physics/dynamics": ["physics/spatial", "physics/geometry", *SOLVERS],
@@ -36,7 +37,7 @@ ROOMS = {
     "physics/control": PHYSICS[:3],
     "physics/stepping": PHYSICS[:3] + ["physics/contact", "physics/control", *SOLVERS],
     "physics/world": PHYSICS[:8] + SOLVERS,
-    "physics/scene": PHYSICS[:9] + ["physics/bodies", "physics/mpm", "proto", "solvers/convex"],
+    "physics/scene": PHYSICS[:9] + ["physics/bodies", "physics/mpm", "proto", "solvers/convex", "solvers/smooth"],
     "server/host": [*PHYSICS, "proto"],
     "server/signals": [],
     "server/files": [],

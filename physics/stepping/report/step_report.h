@@ -32,8 +32,9 @@ enum class Compromise {
   kTravelBeyondSize,       // bodies that move farther in the step than they are long
   kImpactLimit,            // islands with more collisions in a step than are followed
   kHalved,                 // steps and substeps repeated in halves (Model::max_substeps)
+  kStiffened,              // solves repeated with stiffer contacts, as bodies overlapped
 };
-inline constexpr std::array<std::string_view, 11> kCompromiseNames{"newton_above_tolerance",
+inline constexpr std::array<std::string_view, 12> kCompromiseNames{"newton_above_tolerance",
                                                                    "friction_clamped",
                                                                    "cone_iterations_over_budget",
                                                                    "redetection_limit",
@@ -43,7 +44,8 @@ inline constexpr std::array<std::string_view, 11> kCompromiseNames{"newton_above
                                                                    "collapsed_dropped",
                                                                    "travel_beyond_size",
                                                                    "impact_limit",
-                                                                   "halved"};
+                                                                   "halved",
+                                                                   "stiffened"};
 
 // Number of occurrences of each compromise.
 class CompromiseCounts {

@@ -145,13 +145,8 @@ void ReportBlocks(const StepBlocks& blocks, const State& state, StepReport* repo
 
 }  // namespace
 
-void Commit(std::span<const double> v, std::span<const double> v_position, const Impulses& impulses,
-            const StepContacts& contacts, const ConstraintSet& constraints,
-            const Participation& participation, const ConstraintSystem& system,
-            const Islands& islands, StepBlocks* blocks, CommitScratch* scratch, State* state,
-            StepReport* report) {
-  PLIANT_DEMAND(impulses.contacts.size() == contacts.points.size());
-  PLIANT_DEMAND(impulses.rows.size() == system.rows.size());
+void AdvanceBlocks(std::span<const double> v, std::span<const double> v_position,
+                   StepBlocks* blocks, State* state, StepReport* report) {
   const Model& model = blocks->model;
   report->v_start.assign(state->v.begin(), state->v.end());
   blocks->ForEachBlock([&](int b) {
@@ -163,6 +158,15 @@ void Commit(std::span<const double> v, std::span<const double> v_position, const
     if (!std::ranges::equal(of_block, of_position))
       step.StoreVelocities(of_block, model.StateOf(state, b));
   });
+}
+
+void Commit(const Impulses& impulses, const StepContacts& contacts,
+            const ConstraintSet& constraints, const Participation& participation,
+            const ConstraintSystem& system, const Islands& islands, StepBlocks* blocks,
+            CommitScratch* scratch, State* state, StepReport* report) {
+  PLIANT_DEMAND(impulses.contacts.size() == contacts.points.size());
+  PLIANT_DEMAND(impulses.rows.size() == system.rows.size());
+  const Model& model = blocks->model;
   // times are multiples of the step, not sums of it
   const double h = blocks->stage.h;
   ++state->step;

@@ -17,11 +17,14 @@ struct CommitScratch {
   std::vector<int> island_of_block;  // of each block of the model; −1: none
 };
 
-// Advances the state to the end of the step, by StepBlocks::spaces: positions with `v_position`,
-// and velocities to v. Puts blocks at rest to sleep; stores and reports the impulses of contacts
-// and constraints.
-void Commit(std::span<const double> v, std::span<const double> v_position,
-            const solvers::Impulses& impulses, const StepContacts& contacts,
+// Advances the blocks to the end of the step, by StepBlocks::spaces: positions with `v_position`,
+// and velocities to v.
+void AdvanceBlocks(std::span<const double> v, std::span<const double> v_position,
+                   StepBlocks* blocks, State* state, StepReport* report);
+
+// Ends a step whose blocks have been advanced: time, controls, sleep; stores and reports the
+// impulses of contacts and constraints.
+void Commit(const solvers::Impulses& impulses, const StepContacts& contacts,
             const ConstraintSet& constraints, const Participation& participation,
             const solvers::ConstraintSystem& system, const Islands& islands, StepBlocks* blocks,
             CommitScratch* scratch, State* state, StepReport* report);

@@ -79,8 +79,14 @@ double CalcStepResidual(std::span<const double> v, std::span<const double> exert
 void CommitStep(std::span<const double> v, std::span<const double> v_position,
                 const solvers::Impulses& impulses, StepStages* stages, State* state,
                 StepReport* report) {
-  Commit(v, v_position, impulses, stages->contacts, stages->constraints, stages->participation,
-         stages->system, stages->islands, &stages->blocks, &stages->commit, state, report);
+  AdvanceBlocks(v, v_position, &stages->blocks, state, report);
+  CommitStep(impulses, stages, state, report);
+}
+
+void CommitStep(const solvers::Impulses& impulses, StepStages* stages, State* state,
+                StepReport* report) {
+  Commit(impulses, stages->contacts, stages->constraints, stages->participation, stages->system,
+         stages->islands, &stages->blocks, &stages->commit, state, report);
 }
 
 }  // namespace pliant::physics

@@ -89,5 +89,8 @@ double CalcStepResidual(std::span<const double> v, std::span<const double> exert
 void CommitStep(std::span<const double> v, std::span<const double> v_position,
                 const solvers::Impulses& impulses, StepStages* stages, State* state,
                 StepReport* report);
+// Commit of a step whose blocks have been advanced.
+void CommitStep(const solvers::Impulses& impulses, StepStages* stages, State* state,
+                StepReport* report);
 
 }  // namespace pliant::physics

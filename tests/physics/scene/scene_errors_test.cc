@@ -405,11 +405,19 @@ TEST(SceneErrors, BudgetsOfTheNonsmoothMethodHaveToMeanSomething) {
             "");
 }
 
+TEST(SceneErrors, OptionsOfTheSmoothMethodHaveToMeanSomething) {
+  const auto line = [](const std::string& options) {
+    return Messages("method: {smooth: {" + options + "}}\n" + kCube);
+  };
+  EXPECT_EQ(line("integrator: TR_BDF2, linear_solver: ITERATIVE, friction: LAGGED, passes: 3"), "");
+  EXPECT_THAT(line("integrator: RK4"), HasSubstr("SDIRK2"));
+  EXPECT_THAT(line("stick_speed: 0"), HasSubstr("method.smooth.stick_speed: 0 is not allowed"));
+  EXPECT_THAT(line("contact_distance: -1"), HasSubstr("method.smooth.contact_distance: -1"));
+  EXPECT_THAT(line("passes: 3"), HasSubstr("has no effect: implicit friction needs none"));
+}
+
 TEST(SceneErrors, WhatThisVersionLacksIsRefusedByName) {
   const auto line = [](const std::string& yaml) { return Messages(yaml + kCube); };
-  EXPECT_EQ(line("method: {smooth: {}}\n"),
-            "s.yaml:1:18: method.smooth: The smooth method is not supported yet. Use convex, "
-            "corrective or nonsmooth\n");
   EXPECT_EQ(line("method: {convex: {model: LAGGED}}\ncontact: {anchored: true}\n"),
             "s.yaml:2:21: contact.anchored: applies to contacts of the SAP model only; leave it "
             "out with other models\n");

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <memory>
+
+#include "physics/fem/fem_model.h"
+
+namespace pliant::physics {
+
+// The equation of motion of a FEM body: M a + α M v + β K(q) v = f(q) + loads, with the consistent
+// mass, the exact stiffness K and rotations of elements where they are. x is the displacement of
+// the nodes.
+std::unique_ptr<ForceBalance> MakeFemBalance(std::shared_ptr<const FemModel> model);
+
+}  // namespace pliant::physics

@@ -1,0 +1,489 @@
+#include "physics/stepping/smooth/smooth_balance.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace pliant::physics {
+
+using Eigen::MatrixXd;
+using Eigen::Vector3d;
+using solvers::BlockSum;
+using solvers::ConstraintSystem;
+
+namespace {
+
+// Acceleration that sets the stiffness of joint limits where there is no gravity [m/s²].
+constexpr double kMinAcceleration = 1;
+// Compliance of bilateral rows, relative to that of what they hold: rows that say the same share
+// their impulse.
+constexpr double kRedundancy = 1e-12;
+// Error at which a rigid constraint with a bounded force exerts all of it, in units of δ.
+constexpr double kBoundedTravel = 0.1;
+// Part of its bound within which the force of a drive bends over to it.
+constexpr double kBend = 0.02;
+
+// f cut at `upper`, with a continuous derivative.
+double CutAbove(double f, double upper, double* slope) {
+  if (!std::isfinite(upper)) return f;
+  const double bend = kBend * std::max(std::abs(upper), 1e-9), t = f - (upper - bend);
+  if (t <= 0) return f;
+  if (t >= 2 * bend) {
+    *slope = 0;
+    return upper;
+  }
+  *slope *= 1 - t / (2 * bend);
+  return upper - bend + t - t * t / (4 * bend);
+}
+
+}  // namespace
+
+SmoothBalance::SmoothBalance(const Model& model) : model_(model) {
+  int num_frames = 0;
+  for (std::size_t b = 0; b < model.blocks.size(); ++b) {
+    blocks_.push_back(model.blocks[b]->NewForceBalance());
+    const BlockAbilities& abilities = model.abilities[b];
+    first_frame_.push_back(num_frames);
+    first_node_.push_back(abilities.nodes != nullptr ? model.velocity_offsets[b] : 0);
+    const int frames = abilities.frames != nullptr ? abilities.frames->num_frames() : 0;
+    num_frames += frames;
+    wrenches_.push_back(SpatialColumns::Zero(6, frames));
+  }
+  frames_.resize(num_frames);
+  maps_.resize(num_frames);
+  num_velocities_ = model.velocity_offsets.back();
+}
+
+TrialConfiguration SmoothBalance::configuration() const {
+  return {first_frame_, frames_, first_node_, node_positions_, v_};
+}
+
+bool SmoothBalance::IsBilateral(int k) const {
+  const ConstraintSystem::Row& row = stages_->system.rows[k];
+  return !row.dry_friction && std::isinf(row.stiffness) && std::isinf(row.lower) &&
+         std::isinf(row.upper);
+}
+
+void SmoothBalance::Start(const StepStages& stages, const State& state, double h,
+                          std::vector<SmoothContact>* contacts, double row_stiffening) {
+  stages_ = &stages;
+  state_ = &state;
+  h_ = h;
+  contacts_ = contacts;
+  row_stiffening_ = row_stiffening;
+  for (std::size_t b = 0; b < blocks_.size(); ++b) {
+    if (IsAwake(static_cast<int>(b)))
+      blocks_[b]->Start(model_.StateOf(state, static_cast<int>(b)), stages.blocks.inputs[b], h);
+  }
+  const Participation& participation = stages.participation;
+  velocity_of_participant_.resize(participation.num_velocities);
+  for (const Participation::Block& block : participation.blocks) {
+    for (int g = block.first_group; g < block.first_group + block.num_groups; ++g) {
+      const int offset =
+          model_.velocity_offsets[block.block] +
+          stages.blocks.steps[block.block]->space().group_offset(participation.groups[g]);
+      for (int i = 0; i < participation.size_of_group(g); ++i)
+        velocity_of_participant_[participation.group_velocities[g] + i] = offset + i;
+    }
+  }
+  const ConstraintSystem& system = stages.system;
+  row_entries_.clear();
+  first_row_entry_.assign(1, 0);
+  impulse_of_row_.clear();
+  num_impulses_ = 0;
+  for (int k = 0; k < static_cast<int>(system.rows.size()); ++k) {
+    for (const ConstraintSystem::Entry& entry : system.entries_of(system.rows[k]))
+      row_entries_.push_back(
+          {velocity_of_participant_[system.first_of(entry)], entry.columns, system.J(entry)});
+    first_row_entry_.push_back(static_cast<int>(row_entries_.size()));
+    impulse_of_row_.push_back(IsBilateral(k) ? num_velocities_ + num_impulses_++ : -1);
+  }
+  for (auto* x : {&row_forces_, &row_by_gap_, &row_by_rate_}) x->assign(system.rows.size(), 0.0);
+}
+
+void SmoothBalance::Advance(std::span<const double> x, std::span<double> q) const {
+  for (std::size_t b = 0; b < blocks_.size(); ++b) {
+    const int v = model_.velocity_offsets[b], p = model_.position_offsets[b];
+    blocks_[b]->Advance(x.subspan(v, model_.velocity_offsets[b + 1] - v),
+                        q.subspan(p, model_.position_offsets[b + 1] - p));
+  }
+}
+
+void SmoothBalance::CalcDifference(std::span<const double> q0, std::span<const double> q1,
+                                   std::span<double> x) const {
+  for (std::size_t b = 0; b < blocks_.size(); ++b) {
+    const int v = model_.velocity_offsets[b], p = model_.position_offsets[b],
+              size = model_.position_offsets[b + 1] - p;
+    blocks_[b]->CalcDifference(q0.subspan(p, size), q1.subspan(p, size),
+                               x.subspan(v, model_.velocity_offsets[b + 1] - v));
+  }
+}
+
+void SmoothBalance::StartStage(std::span<const double> q_hat, std::span<const double> v_hat,
+                               double c, double time) {
+  q_hat_.assign(q_hat.begin(), q_hat.end());
+  v_hat_.assign(v_hat.begin(), v_hat.end());
+  c_ = c;
+  time_ = time;
+
+  // weights from the mass at the base
+  BlockSum mass;
+  mass.Clear(num_velocities_);
+  x_.assign(num_velocities_, 0.0);
+  a_.assign(num_velocities_, 0.0);
+  v_.assign(v_hat.begin(), v_hat.end());
+  q_.assign(q_hat.begin(), q_hat.end());
+  for (std::size_t b = 0; b < blocks_.size(); ++b) {
+    if (!IsAwake(static_cast<int>(b))) continue;
+    const int first = model_.velocity_offsets[b], n = model_.velocity_offsets[b + 1] - first,
+              p = model_.position_offsets[b], size = model_.position_offsets[b + 1] - p;
+    blocks_[b]->Place(time, std::span(x_).subspan(first, n), std::span(q_).subspan(p, size),
+                      std::span(v_).subspan(first, n));
+    wrenches_[b].setZero();
+    blocks_[b]->AddJacobian(0, std::span(a_).subspan(first, n), wrenches_[b], first, &mass);
+  }
+  weights_.assign(size(), 0.0);
+  for (const BlockSum::Entry& entry : mass.entries)
+    if (entry.row == entry.column) weights_[entry.row] += entry.value;
+  for (int i = 0; i < num_velocities_; ++i)
+    weights_[i] = weights_[i] > 0 ? 1 / std::sqrt(weights_[i]) : 1;
+  for (std::size_t k = 0; k < impulse_of_row_.size(); ++k) {
+    const double W = stages_->system.rows[k].W;
+    if (impulse_of_row_[k] >= 0) weights_[impulse_of_row_[k]] = W > 0 ? 1 / std::sqrt(W) : 1;
+  }
+}
+
+void SmoothBalance::PlaceAll(std::span<const double> v) {
+  v_.assign(v.begin(), v.begin() + num_velocities_);
+  p_.assign(v.begin() + num_velocities_, v.end());
+  x_.resize(num_velocities_);
+  q_ = q_hat_;
+  has_map_.assign(frames_.size(), 0);
+  node_positions_.assign(num_velocities_, 0.0);
+  for (int b = 0; b < static_cast<int>(blocks_.size()); ++b) {
+    const int first = model_.velocity_offsets[b], n = model_.velocity_offsets[b + 1] - first,
+              p = model_.position_offsets[b], size = model_.position_offsets[b + 1] - p;
+    const BlockAbilities& abilities = model_.abilities[b];
+    wrenches_[b].setZero();
+    const std::span<double> q = std::span(q_).subspan(p, size), x = std::span(x_).subspan(first, n);
+    if (IsAwake(b)) {
+      for (int i = 0; i < n; ++i) x[i] = c_ * v_[first + i];
+      blocks_[b]->Advance(x, q);
+      blocks_[b]->Place(time_, x, q, std::span(v_).subspan(first, n));
+      if (abilities.frames != nullptr)
+        blocks_[b]->CalcFrames(
+            std::span(frames_).subspan(first_frame_[b], abilities.frames->num_frames()));
+    } else {
+      std::ranges::fill(x, 0.0);
+      std::fill_n(v_.begin() + first, n, 0.0);
+      if (abilities.frames != nullptr)
+        abilities.frames->CalcFrames(
+            model_.StateOf(*state_, b),
+            std::span(frames_).subspan(first_frame_[b], abilities.frames->num_frames()));
+    }
+    // node positions, at the places of their velocities
+    if (abilities.nodes != nullptr)
+      std::copy_n(q.begin(), 3 * abilities.nodes->num_nodes(), node_positions_.begin() + first);
+  }
+}
+
+bool SmoothBalance::CalcResidual(std::span<const double> v, std::span<double> r) {
+  PlaceAll(v);
+  a_.resize(num_velocities_);
+  for (int i = 0; i < num_velocities_; ++i) a_[i] = (v_[i] - v_hat_[i]) / c_;
+  return CalcForces(a_, r);
+}
+
+bool SmoothBalance::CalcForces(std::span<const double> a, std::span<double> r) {
+  std::ranges::fill(r, 0.0);
+  // forces on nodes and along rows first, into r / −c; wrenches for the blocks
+  AddContactForces(r);
+  if (!AddRowForces(r, p_)) return false;
+  std::vector<double> residual;
+  status_ = absl::OkStatus();
+  for (int b = 0; b < static_cast<int>(blocks_.size()); ++b) {
+    const int first = model_.velocity_offsets[b], n = model_.velocity_offsets[b + 1] - first;
+    if (!IsAwake(b)) {
+      std::fill_n(r.begin() + first, n, 0.0);
+      continue;
+    }
+    residual.resize(n);
+    status_ = blocks_[b]->CalcResidual(a.subspan(first, n), wrenches_[b], residual);
+    if (!status_.ok()) return false;
+    for (int i = 0; i < n; ++i) r[first + i] += c_ * residual[i];
+  }
+  return std::ranges::all_of(r, [](double x) { return std::isfinite(x); });
+}
+
+void SmoothBalance::AddContactForces(std::span<double> r) {
+  const TrialConfiguration trial = configuration();
+  contact_forces_.clear();
+  contact_size_ = 0;
+  for (const SmoothContact& contact : *contacts_) {
+    const SmoothContactForce force = CalcContactForce(contact, trial);
+    contact_forces_.push_back(force);
+    if (force.normal_force == 0 && force.force_W.isZero(0)) continue;
+    for (const double sign : {-1.0, 1.0}) {
+      const Attachment& side = sign < 0 ? contact.point->a : contact.point->b;
+      if (side.block == kWorldBlock) continue;
+      const Vector3d on_side = sign * force.force_W;
+      if (IsOnFrame(side)) {
+        const Vector3d arm = force.p_W - trial.frame(side.block, side.frame).X_WB.p;
+        wrenches_[side.block].block<3, 1>(0, side.frame) += arm.cross(on_side);
+        wrenches_[side.block].block<3, 1>(3, side.frame) += on_side;
+        // squared impulse, by the mass of the body
+        const double mass = model_.blocks[side.block]->mass(DynamicsBlock::kWholeBlock);
+        if (mass > 0) contact_size_ += c_ * c_ * on_side.squaredNorm() / mass;
+        continue;
+      }
+      const NodeSet& nodes = *model_.abilities[side.block].nodes;
+      for (int k = 0; k < side.nodes.size(); ++k) {
+        const int node = side.nodes.node(k), at = model_.velocity_offsets[side.block] + 3 * node;
+        if (nodes.is_node_prescribed(node)) continue;
+        for (int i = 0; i < 3; ++i) {
+          const double impulse = c_ * side.nodes.weight(k) * on_side[i];
+          r[at + i] -= impulse;
+          contact_size_ += impulse * impulse * weights_[at + i] * weights_[at + i];
+        }
+      }
+    }
+  }
+}
+
+// Force of a row, with its derivatives.
+double SmoothBalance::CalcRowForce(int k, double gap, double rate, double* by_gap,
+                                   double* by_rate) const {
+  const ConstraintSystem::Row& row = stages_->system.rows[k];
+  const SmoothOptions& options = model_.method.smooth;
+  *by_gap = *by_rate = 0;
+  if (row.dry_friction) {
+    const double x = std::abs(rate) / options.stick_speed;
+    *by_rate = x < 1 ? -row.upper * (2 - 2 * x) / options.stick_speed : 0;
+    return -row.upper * solvers::CalcSlipFactor(x) * rate / options.stick_speed;
+  }
+  double stiffness = row.stiffness;
+  if (std::isinf(stiffness) && row.lower < 0 && row.upper > 0) {
+    // as stiff as a bounded force can be
+    stiffness = std::max(-row.lower, row.upper) / (kBoundedTravel * options.contact_distance);
+  } else if (std::isinf(stiffness)) {
+    // a stop gives by about δ before its force carries what gravity does
+    const double distance = options.contact_distance;
+    const double a = std::max(model_.gravity.norm(), kMinAcceleration);
+    const double K = row_stiffening_ * 4 * a / (3 * distance * row.W);
+    const double sign = row.lower == 0 ? 1 : -1, depth = std::max(0.0, -sign * gap);
+    *by_gap = -6 * K * depth / distance;
+    return sign * 3 * K * depth * depth / distance;
+  }
+  double slope = 1;
+  double force = row.feedforward - stiffness * gap - row.damping * (rate - row.target_rate);
+  force = CutAbove(force, row.upper, &slope);
+  force = -CutAbove(-force, -row.lower, &slope);
+  *by_gap = -stiffness * slope;
+  *by_rate = -row.damping * slope;
+  return force;
+}
+
+bool SmoothBalance::AddRowForces(std::span<double> r, std::span<const double> p) {
+  const std::vector<ConstraintSystem::Row>& rows = stages_->system.rows;
+  smallest_limit_gap_ = std::numeric_limits<double>::infinity();
+  if (rows.empty()) return true;
+  std::vector<double> travel(num_velocities_);
+  CalcDifference(state_->q, q_, travel);
+  for (int k = 0; k < static_cast<int>(rows.size()); ++k) {
+    const ConstraintSystem::Row& row = rows[k];
+    double gap = row.error + time_ * row.bias, rate = row.bias;
+    const std::span entries =
+        std::span(row_entries_)
+            .subspan(first_row_entry_[k], first_row_entry_[k + 1] - first_row_entry_[k]);
+    for (const RowEntry& entry : entries) {
+      for (int i = 0; i < entry.columns; ++i) {
+        gap += entry.J[i] * travel[entry.first + i];
+        rate += entry.J[i] * v_[entry.first + i];
+      }
+    }
+    double impulse = 0;
+    const int unknown = impulse_of_row_[k];
+    if (unknown >= 0) {
+      impulse = p[unknown - num_velocities_];
+      r[unknown] = gap / c_ + kRedundancy * row.W * impulse;
+      row_forces_[k] = impulse / c_;
+    } else {
+      row_forces_[k] = CalcRowForce(k, gap, rate, &row_by_gap_[k], &row_by_rate_[k]);
+      impulse = c_ * row_forces_[k];
+      if (!row.dry_friction && std::isinf(row.stiffness) && !(row.lower < 0 && row.upper > 0))
+        smallest_limit_gap_ =
+            std::min(smallest_limit_gap_,
+                     (row.lower == 0 ? gap : -gap) / model_.method.smooth.contact_distance);
+    }
+    for (const RowEntry& entry : entries) {
+      for (int i = 0; i < entry.columns; ++i) r[entry.first + i] -= entry.J[i] * impulse;
+    }
+    contact_size_ += row.W * impulse * impulse;
+  }
+  return true;
+}
+
+double SmoothBalance::CalcScale(std::span<const double> v) const {
+  double moving = 0, base = 0;
+  for (int i = 0; i < num_velocities_; ++i) {
+    moving += v[i] * v[i] / (weights_[i] * weights_[i]);
+    base += v_hat_[i] * v_hat_[i] / (weights_[i] * weights_[i]);
+  }
+  return std::sqrt(std::max({moving, base, contact_size_, 1e-28}));
+}
+
+void SmoothBalance::CalcJacobian(BlockSum* jacobian) {
+  for (int b = 0; b < static_cast<int>(blocks_.size()); ++b) {
+    const int first = model_.velocity_offsets[b], n = model_.velocity_offsets[b + 1] - first;
+    if (IsAwake(b)) {
+      blocks_[b]->AddJacobian(c_, std::span(a_).subspan(first, n), wrenches_[b], first, jacobian);
+    } else {
+      for (int i = 0; i < n; ++i) jacobian->Add(first + i, first + i, 1);
+    }
+  }
+  for (std::size_t k = 0; k < contacts_->size(); ++k) {
+    if (contact_forces_[k].normal_force == 0 && contact_forces_[k].force_W.isZero(0)) continue;
+    AddContactJacobian((*contacts_)[k], jacobian);
+  }
+  AddRowJacobian(jacobian);
+}
+
+void SmoothBalance::AddContactJacobian(const SmoothContact& contact, BlockSum* jacobian) {
+  const TrialConfiguration trial = configuration();
+  const SmoothContactTangent tangent = DifferentiateContact(contact, trial, with_sliding_basis);
+  const int num_a = tangent.num_a, num = num_a + tangent.num_b;
+
+  // Each side's velocities, in runs; how its directions, and the relative velocity, change with
+  // them; and how they take up loads.
+  struct Side {
+    std::vector<int> velocities;
+    MatrixXd directions;  // × c
+    Eigen::Matrix<double, 3, Eigen::Dynamic> velocity;
+    MatrixXd take_up;
+  } sides[2];
+  for (const int s : {0, 1}) {
+    const Attachment& of = s == 0 ? contact.point->a : contact.point->b;
+    Side& side = sides[s];
+    const double sign = s == 0 ? -1 : 1;
+    if (of.block == kWorldBlock || !IsAwake(of.block)) continue;
+    const int first = model_.velocity_offsets[of.block];
+    if (of.nodes.empty()) {
+      const int n = model_.velocity_offsets[of.block + 1] - first;
+      if (n == 0) continue;
+      const int index = first_frame_[of.block] + of.frame;
+      FrameMap& map = maps_[index];
+      if (!has_map_[index]) blocks_[of.block]->CalcFrameMap(of.frame, &map);
+      has_map_[index] = 1;
+      for (int i = 0; i < n; ++i) side.velocities.push_back(first + i);
+      side.directions = c_ * map.displacement;
+      const FrameMotion& frame = trial.frame(of.block, of.frame);
+      side.velocity =
+          sign * CalcPointJacobian(frame.X_WB, tangent.p_W) * (map.velocity + c_ * map.turning);
+      side.take_up = map.velocity.transpose();
+      continue;
+    }
+    const NodeSet& nodes = *model_.abilities[of.block].nodes;
+    const int count = of.nodes.size();
+    side.directions.setZero(3 * count, 3 * count);
+    side.velocity.setZero(3, 3 * count);
+    side.take_up.setZero(3 * count, 6);
+    for (int k = 0; k < count; ++k) {
+      const bool is_free = !nodes.is_node_prescribed(of.nodes.node(k));
+      for (int i = 0; i < 3; ++i) {
+        side.velocities.push_back(first + 3 * of.nodes.node(k) + i);
+        if (!is_free) continue;
+        side.directions(3 * k + i, 3 * k + i) = c_;
+        side.velocity(i, 3 * k + i) = sign * of.nodes.weight(k);
+        side.take_up(3 * k + i, 3 + i) = of.nodes.weight(k);
+      }
+    }
+  }
+  for (const int s : {0, 1}) {
+    if (sides[s].velocities.empty()) continue;
+    const auto& loads = s == 0 ? tangent.on_a : tangent.on_b;
+    for (const int t : {0, 1}) {
+      const Side& by = sides[t];
+      if (by.velocities.empty()) continue;
+      const int first = t == 0 ? 0 : num_a, count = t == 0 ? num_a : tangent.num_b;
+      const MatrixXd change =
+          loads.middleCols(first, count) * by.directions + loads.middleCols(num, 3) * by.velocity;
+      const MatrixXd block = -c_ * (sides[s].take_up * change);
+      for (int j = 0; j < block.cols(); ++j) {
+        for (int i = 0; i < block.rows(); ++i)
+          jacobian->Add(sides[s].velocities[i], by.velocities[j], block(i, j));
+      }
+    }
+  }
+}
+
+void SmoothBalance::AddRowJacobian(BlockSum* jacobian) {
+  for (int k = 0; k < static_cast<int>(impulse_of_row_.size()); ++k) {
+    const std::span entries =
+        std::span(row_entries_)
+            .subspan(first_row_entry_[k], first_row_entry_[k + 1] - first_row_entry_[k]);
+    const int unknown = impulse_of_row_[k];
+    const double slope = -c_ * (c_ * row_by_gap_[k] + row_by_rate_[k]);
+    for (const RowEntry& entry : entries) {
+      for (int i = 0; i < entry.columns; ++i) {
+        if (unknown >= 0) {
+          jacobian->Add(entry.first + i, unknown, -entry.J[i]);
+          jacobian->Add(unknown, entry.first + i, entry.J[i]);
+          continue;
+        }
+        for (const RowEntry& other : entries) {
+          for (int j = 0; j < other.columns; ++j)
+            jacobian->Add(entry.first + i, other.first + j, slope * entry.J[i] * other.J[j]);
+        }
+      }
+    }
+    if (unknown >= 0) jacobian->Add(unknown, unknown, kRedundancy * stages_->system.rows[k].W);
+  }
+}
+
+bool SmoothBalance::CalcStartForces() {
+  // r = −c f with c = 1 s, at x = 0
+  start_residual_.resize(size());
+  std::vector<double> v(state_->v);
+  v.resize(size(), 0.0);
+  c_ = 0;
+  PlaceAll(v);
+  c_ = 1;
+  a_.assign(num_velocities_, 0.0);
+  return CalcForces(a_, start_residual_);
+}
+
+bool SmoothBalance::CalcStartAccelerations(solvers::DampedNewton* solver, std::vector<double>* a) {
+  std::vector<double> r = start_residual_;
+  const std::vector<double> zero(num_velocities_, 0.0);
+  BlockSum mass;
+  mass.Clear(size());
+  for (int b = 0; b < static_cast<int>(blocks_.size()); ++b) {
+    const int first = model_.velocity_offsets[b], n = model_.velocity_offsets[b + 1] - first;
+    if (IsAwake(b)) {
+      blocks_[b]->AddJacobian(0, std::span(zero).subspan(first, n), wrenches_[b], first, &mass);
+    } else {
+      for (int i = 0; i < n; ++i) mass.Add(first + i, first + i, 1);
+    }
+  }
+  for (int k = 0; k < static_cast<int>(impulse_of_row_.size()); ++k) {
+    if (impulse_of_row_[k] < 0) continue;
+    r[impulse_of_row_[k]] = 0;
+    for (int e = first_row_entry_[k]; e < first_row_entry_[k + 1]; ++e) {
+      const RowEntry& entry = row_entries_[e];
+      for (int i = 0; i < entry.columns; ++i) {
+        mass.Add(entry.first + i, impulse_of_row_[k], -entry.J[i]);
+        mass.Add(impulse_of_row_[k], entry.first + i, entry.J[i]);
+      }
+    }
+    mass.Add(impulse_of_row_[k], impulse_of_row_[k], kRedundancy * stages_->system.rows[k].W);
+  }
+  for (double& x : r) x = -x;
+  std::vector<double> solution(size());
+  if (!solver->SolveLinear(mass, r, solution)) return false;
+  a->assign(solution.begin(), solution.begin() + num_velocities_);
+  for (std::size_t k = 0; k < impulse_of_row_.size(); ++k)
+    if (impulse_of_row_[k] >= 0) row_forces_[k] = solution[impulse_of_row_[k]];
+  return true;
+}
+
+}  // namespace pliant::physics

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+
+#include "physics/stepping/smooth/smooth_contact.h"
+#include "physics/stepping/step/stages.h"
+#include "solvers/smooth/damped_newton.h"
+
+namespace pliant::physics {
+
+// The balance of one implicit stage over all blocks that are awake (larionov2023 §IV):
+//
+//   r(v, p) = M(q) (v − v̂) − c f(q, v) − c Σ Jᵀ F(q, v) − Σ Gᵀ p,   q = q̂ ⊞ c v
+//
+// with the forces F of contacts, limits, drives and dry friction, all at q and v. Bilateral
+// constraints add unknown impulses p and an equation each, g(q) / c = 0. Unknowns: the velocities
+// of the State, then p.
+class SmoothBalance final : public solvers::SmoothSystem {
+ public:
+  explicit SmoothBalance(const Model& model);
+
+  // Begins a step of length h from `state`. `stages` has its contacts and rows.
+  void Start(const StepStages& stages, const State& state, double h,
+             std::vector<SmoothContact>* contacts, double row_stiffening);
+  // Begins a stage of length c [s] from (q̂, v̂) that ends at `time` after the start of the step
+  // [s].
+  void StartStage(std::span<const double> q_hat, std::span<const double> v_hat, double c,
+                  double time);
+
+  // Places all blocks at v, without forces.
+  void PlaceAll(std::span<const double> v);
+  // Forces at the start of the step, for contact_forces() and row_forces(). Needs a stage of no
+  // length.
+  bool CalcStartForces();
+
+  int size() const override { return num_velocities_ + num_impulses_; }
+  int num_velocities() const { return num_velocities_; }
+  bool CalcResidual(std::span<const double> v, std::span<double> r) override;
+  void CalcJacobian(solvers::BlockSum* jacobian) override;
+  absl::Status status() const { return status_; }  // of the last residual
+
+  // 1/√ of the diagonal of the mass, or its equivalent for an impulse; and the size of the terms of
+  // the last residual in that norm.
+  const std::vector<double>& weights() const { return weights_; }
+  double CalcScale(std::span<const double> v) const;
+
+  // a with M(q) a = f(q, v) at the start of the step. Needs CalcStartForces.
+  bool CalcStartAccelerations(solvers::DampedNewton* solver, std::vector<double>* a);
+
+  // Where the last residual was computed.
+  const std::vector<double>& q() const { return q_; }
+  const std::vector<double>& v() const { return v_; }
+  const std::vector<SmoothContactForce>& contact_forces() const { return contact_forces_; }
+  const std::vector<double>& row_forces() const { return row_forces_; }  // [N], of every row
+  double smallest_limit_gap() const { return smallest_limit_gap_; }      // in units of δ
+  TrialConfiguration configuration() const;
+
+  // x with q0 ⊞ x = q1, and q ⊞ x, of all blocks.
+  void CalcDifference(std::span<const double> q0, std::span<const double> q1,
+                      std::span<double> x) const;
+  void Advance(std::span<const double> x, std::span<double> q) const;
+
+  bool with_sliding_basis = true;
+
+ private:
+  struct RowEntry {
+    int first, columns;  // velocities
+    const double* J;
+  };
+  bool IsAwake(int block) const { return !stages_->blocks.sleeping.sleeps(block); }
+  bool CalcForces(std::span<const double> a, std::span<double> r);
+  void AddContactForces(std::span<double> r);
+  void AddContactJacobian(const SmoothContact& contact, solvers::BlockSum* jacobian);
+  bool AddRowForces(std::span<double> r, std::span<const double> p);
+  void AddRowJacobian(solvers::BlockSum* jacobian);
+  double CalcRowForce(int row, double gap, double rate, double* by_gap, double* by_rate) const;
+  bool IsBilateral(int row) const;
+
+  const Model& model_;
+  const StepStages* stages_ = nullptr;
+  const State* state_ = nullptr;
+  double h_ = 0;
+  std::vector<std::unique_ptr<ForceBalance>> blocks_;
+  std::vector<SmoothContact>* contacts_ = nullptr;
+  double row_stiffening_ = 1;
+  int num_velocities_ = 0, num_impulses_ = 0;
+  std::vector<int> velocity_of_participant_;  // of the State
+  std::vector<int> first_row_entry_;
+  std::vector<RowEntry> row_entries_;
+  std::vector<int> impulse_of_row_;  // −1: its force is a function of the motion
+  std::vector<double> weights_;
+
+  // the stage
+  std::vector<double> q_hat_, v_hat_;
+  double c_ = 0, time_ = 0;
+
+  // the last residual
+  std::vector<double> start_residual_, v_, x_, q_, a_, p_, node_positions_;
+  std::vector<int> first_frame_, first_node_;
+  std::vector<FrameMotion> frames_;
+  std::vector<SpatialColumns> wrenches_;
+  std::vector<FrameMap> maps_;  // of each frame
+  std::vector<char> has_map_;
+  std::vector<SmoothContactForce> contact_forces_;
+  std::vector<double> row_forces_, row_by_gap_, row_by_rate_;
+  double smallest_limit_gap_ = 0;
+  double contact_size_ = 0;  // squared
+  absl::Status status_;
+};
+
+}  // namespace pliant::physics

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "physics/contact/kinematics.h"
+#include "physics/dynamics/model.h"
+#include "solvers/smooth/contact_law.h"
+
+namespace pliant::physics {
+
+// Whether a side moves with a frame; other sides are nodes, or the fixed world.
+inline bool IsOnFrame(const Attachment& side) {
+  return side.block != kWorldBlock && side.nodes.empty();
+}
+
+// A contact whose force is a function of where its sides are and how they move.
+struct SmoothContact {
+  const ContactPoint* point;
+  ContactKinematics kinematics;
+  solvers::SmoothContactLaw law;
+  bool is_anchored = false;
+  Eigen::Vector3d anchor_W = Eigen::Vector3d::Zero();  // at the start of the step, in units of ε h
+  // Base of the stage's stretch, ditto, and the length of the stage in steps.
+  Eigen::Vector3d stretch_W = Eigen::Vector3d::Zero();
+  double stage_length = 1;
+
+  // Lagged friction (larionov2023 §IV-E): the normal force and frame of an earlier configuration.
+  struct Lag {
+    bool is_used = false;
+    double normal_force = 0;
+    Eigen::Vector3d normal_W = Eigen::Vector3d::UnitZ();
+  };
+  Lag lag{};
+};
+
+// Force of a contact at a trial configuration.
+struct SmoothContactForce {
+  double gap = 0, normal_force = 0;
+  Eigen::Vector3d normal_W, p_W;  // from A into B; point of application
+  Eigen::Vector3d slip_W;         // relative velocity of B in the tangent plane [m/s]
+  Eigen::Vector3d force_W = Eigen::Vector3d::Zero();  // on B [N]
+};
+SmoothContactForce CalcContactForce(const SmoothContact& contact, const TrialConfiguration& trial);
+
+// Derivatives of the loads on both sides: for a frame its wrench (torque about Bo, force), for
+// nodes the force that their weights share out. Columns: directions of A, then of B
+// (CountDirections), then the relative velocity of B.
+struct SmoothContactTangent {
+  using Loads = Eigen::Matrix<double, 6, ContactKinematics::kMaxDerivatives>;
+  Loads on_a, on_b;
+  int num_a = 0, num_b = 0;  // directions
+  Eigen::Vector3d p_W;
+};
+// `with_sliding_basis`: include the terms of the turning normal and of the moving contact point.
+SmoothContactTangent DifferentiateContact(const SmoothContact& contact,
+                                          const TrialConfiguration& trial, bool with_sliding_basis);
+
+}  // namespace pliant::physics

@@ -1,0 +1,403 @@
+#include "physics/stepping/smooth/smooth_stepper.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "physics/stepping/integrators/stage_rule.h"
+#include "physics/stepping/integrators/theta_method.h"
+#include "physics/stepping/report/step_timer.h"
+#include "physics/stepping/smooth/smooth_balance.h"
+#include "physics/stepping/step/stages.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Vector3d;
+using solvers::StopReason;
+
+// Relative residual of the whole balance at which a step counts as converged.
+constexpr double kConverged = 1e-6;
+// Times that a step is repeated with stiffer contacts, and with contacts found along its motion.
+constexpr int kMaxStiffenings = 10, kMaxRedetections = 3;
+// Acceleration that sets the stiffness of contacts where there is no gravity [m/s²].
+constexpr double kMinGravity = 1;
+
+// Area on which a deformable body is taken to rest, for the stiffness of its contacts: the smallest
+// side of the box around it [m²].
+double CalcRestArea(const Body& body) {
+  if (body.mesh.vertices.empty()) return 1;
+  Vector3d lower = body.mesh.vertices[0], upper = lower;
+  for (const Vector3d& x : body.mesh.vertices) {
+    lower = lower.cwiseMin(x);
+    upper = upper.cwiseMax(x);
+  }
+  const Vector3d size = upper - lower;
+  const double area = std::min({size[0] * size[1], size[1] * size[2], size[2] * size[0]});
+  return area > 0 ? area : 1;
+}
+
+class SmoothStepper final : public Stepper {
+ public:
+  explicit SmoothStepper(const Model& model)
+      : model_(model),
+        options_(model.method.smooth),
+        stages_(model, Terms::kMomentum),
+        balance_(model) {
+    for (const Body& body : model.bodies) rest_areas_.push_back(CalcRestArea(body));
+    balance_.with_sliding_basis = options_.sliding_basis;
+    newton_.linear_solver = options_.linear_solver == SmoothOptions::LinearSolver::kIterative
+                                ? solvers::NewtonOptions::LinearSolver::kIterative
+                                : solvers::NewtonOptions::LinearSolver::kDirect;
+    newton_.max_iterations = options_.max_iterations;
+    newton_.tolerance = options_.tolerance;
+    rule_ = options_.integrator != nullptr ? options_.integrator : FindStageRule("BE");
+    first_rule_ = rule_->uses_past() ? FindStageRule("SDIRK2") : rule_;
+  }
+
+  absl::Status Step(const Inputs& inputs, double h, State* state, StepReport* report) override {
+    report->Clear();
+    StepTimer timer(report);
+
+    // inputs, contacts and rows at the start of the step
+    absl::Status status = PoseStep(inputs, ThetaMethod(h), *state, &stages_);
+    if (!status.ok()) return status;
+    timer.Lap(Phase::kPose);
+
+    double stiffening = state->smooth.stiffening;
+    for (int look = 0;; ++look) {
+      for (int k = 0;; ++k) {
+        status = SolveStep(*state, h, stiffening, report);
+        if (!status.ok()) return status;
+        // in the end, nothing overlaps: contacts that would rest deeper get as stiff as to rest at
+        // δ/2 (larionov2023 §IV-D)
+        if (smallest_gap_ >= 0 || report->reason != StopReason::kConverged) break;
+        if (k == kMaxStiffenings) {
+          report->End(StopReason::kResidual);
+          break;
+        }
+        stiffening *= 4 * (1 - smallest_gap_) * (1 - smallest_gap_);
+        ++report->compromises[Compromise::kStiffened];
+      }
+      if (look == kMaxRedetections) {
+        ++report->compromises[Compromise::kRedetectionLimit];
+        break;
+      }
+      const absl::StatusOr<bool> more = Redetect(*state, h);
+      if (!more.ok()) return more.status();
+      if (!*more) break;
+    }
+    timer.Lap(Phase::kSolve);
+
+    // the balance of the last stage once more, outside the solver
+    residual_.resize(balance_.size());
+    balance_.CalcResidual(unknowns_, residual_);
+    report->residual = report->momentum_residual = CalcRelativeResidual();
+    if (!(report->residual <= kConverged) && report->reason == StopReason::kConverged)
+      report->End(StopReason::kResidual);
+    if (report->residual <= kConverged && report->reason == StopReason::kStalled)
+      report->End(StopReason::kConverged);
+    timer.Lap(Phase::kCheck);
+
+    report->energy.is_exact = false;  // the work of drives and motions is not counted
+    Remember(stiffening, h, state);
+    report->v_start.assign(state->v.begin(), state->v.end());
+    Store(state);
+    CommitStep(impulses_, &stages_, state, report);
+    timer.Lap(Phase::kCommit);
+    return absl::OkStatus();
+  }
+
+ private:
+  // A solved stage, or the start of the step.
+  struct Point {
+    std::vector<double> v, a;
+    std::vector<Vector3d> contact_forces, slips;
+    std::vector<double> row_forces;
+  };
+
+  void MakeContacts(const State& state, double stiffening) {
+    contacts_.clear();
+    const TrialConfiguration start = balance_.configuration();
+    for (const ContactPoint& point : stages_.contacts.points) {
+      SmoothContact& contact = contacts_.emplace_back(
+          SmoothContact{&point, ContactKinematics(model_, point, start), {}});
+      solvers::SmoothContactLaw& law = contact.law;
+      law.distance = options_.contact_distance;
+      law.stick_speed = options_.stick_speed;
+      law.friction = point.friction;
+      law.static_friction = std::max(point.static_friction, point.friction);
+      law.stribeck_speed = point.stribeck_speed;
+      law.stiffness = stiffening * CalcStiffness(point);
+      if (point.viscous_friction > 0) law.viscous = point.viscous_friction * CalcShare(point);
+      contact.is_anchored = model_.contact.anchored;
+      const auto& anchors = state.smooth.anchors;
+      const auto anchor =
+          std::ranges::lower_bound(anchors, point.key, {}, &SmoothMemory::Anchor::key);
+      if (anchor != anchors.end() && anchor->key == point.key) contact.anchor_W = anchor->stretch_W;
+    }
+  }
+
+  // K with which the lighter body rests on one contact at δ/2, or on all of its area.
+  double CalcStiffness(const ContactPoint& point) const {
+    if (options_.contact_stiffness > 0)
+      return options_.contact_stiffness * (point.area > 0 ? point.area : 1);
+    double mass = std::numeric_limits<double>::infinity(), area = 1;
+    for (const int index : {point.body_a, point.body_b}) {
+      const Body& body = model_.bodies[index];
+      if (body.block == kWorldBlock || stages_.blocks.is_prescribed[body.block]) continue;
+      const double of_body = model_.blocks[body.block]->mass(body.part);
+      if (of_body >= mass) continue;
+      mass = of_body;
+      area = rest_areas_[index];
+    }
+    const double a = std::max(model_.gravity.norm(), kMinGravity);
+    const double share = point.area > 0 ? point.area / area : 1;
+    return 4 * mass * a / (3 * options_.contact_distance) * share;
+  }
+
+  // A contact's share in the viscous friction of its pair: by area, or equal among points.
+  double CalcShare(const ContactPoint& point) const {
+    if (point.area > 0) return point.area;
+    int count = 0;
+    for (const ContactPoint& other : stages_.contacts.points)
+      count += other.body_a == point.body_a && other.body_b == point.body_b;
+    return 1.0 / count;
+  }
+
+  absl::Status SolveStep(const State& state, double h, double stiffening, StepReport* report) {
+    report->End(StopReason::kConverged);
+    report->iterations = report->linear_iterations = 0;
+    report->iteration_residuals.clear();
+    balance_.Start(stages_, state, h, &contacts_, stiffening);
+    contacts_.clear();
+    balance_.StartStage(state.q, state.v, 0, 0);
+    unknowns_.assign(balance_.size(), 0.0);
+    std::ranges::copy(state.v, unknowns_.begin());
+    balance_.PlaceAll(unknowns_);
+    MakeContacts(state, stiffening);
+
+    const bool is_known = state.smooth.past_step == h && !state.smooth.past_q.empty();
+    const StageRule& rule = is_known ? *rule_ : *first_rule_;
+    points_.resize(rule.stages.size() + 1);
+    Point& start = points_[0];
+    start.v.assign(state.v.begin(), state.v.end());
+    const bool is_lagged = options_.friction == SmoothOptions::Friction::kLagged;
+    for (int pass = 0; pass < (is_lagged ? options_.passes : 1); ++pass) {
+      if (pass == 0) {
+        for (SmoothContact& contact : contacts_) contact.stretch_W = contact.anchor_W;
+        if (is_lagged) Lag(balance_.configuration());
+        if (!balance_.CalcStartForces())
+          return FailStep("forces at the start of the step are not finite");
+        start.a.assign(balance_.num_velocities(), 0.0);
+        if (rule.uses_start() && !balance_.CalcStartAccelerations(&solver_, &start.a))
+          return FailStep("its accelerations at the start of the step are not finite");
+        Record(&start);
+      } else {
+        Lag(balance_.configuration());
+      }
+      for (std::size_t k = 0; k < rule.stages.size(); ++k) {
+        if (absl::Status status = SolveStage(rule, k, state, h, report); !status.ok())
+          return status;
+      }
+    }
+    Average(rule, h);
+    return absl::OkStatus();
+  }
+
+  // Friction uses normal forces and normals of this configuration from now on.
+  void Lag(const TrialConfiguration& at) {
+    for (SmoothContact& contact : contacts_) {
+      const SmoothContactForce force = CalcContactForce(contact, at);
+      contact.lag = {true, force.normal_force, force.normal_W};
+    }
+  }
+
+  absl::Status SolveStage(const StageRule& rule, std::size_t k, const State& state, double h,
+                          StepReport* report) {
+    const StageRule::Stage& stage = rule.stages[k];
+    const int n = balance_.num_velocities();
+    // base: q̂, v̂, and the contacts' stretches
+    std::vector<double> x(n, 0.0), v_hat(state.v), q_hat(state.q);
+    const auto add = [&](const Point& point, double weight) {
+      if (weight == 0) return;
+      for (int i = 0; i < n; ++i) {
+        x[i] += h * weight * point.v[i];
+        v_hat[i] += h * weight * point.a[i];
+      }
+    };
+    add(points_[0], stage.start);
+    for (std::size_t j = 0; j < k; ++j) add(points_[j + 1], stage.before[j]);
+    if (stage.past != 0) {
+      std::vector<double> travelled(n);
+      balance_.CalcDifference(state.smooth.past_q, state.q, travelled);
+      for (int i = 0; i < n; ++i) {
+        x[i] += stage.past * travelled[i];
+        v_hat[i] += stage.past * (state.v[i] - state.smooth.past_v[i]);
+      }
+    }
+    balance_.Advance(x, q_hat);
+    for (std::size_t c = 0; c < contacts_.size(); ++c) {
+      SmoothContact& contact = contacts_[c];
+      Vector3d stretch = (stage.start + stage.past) * points_[0].slips[c];
+      for (std::size_t j = 0; j < k; ++j) stretch += stage.before[j] * points_[j + 1].slips[c];
+      contact.stretch_W = contact.anchor_W + stretch / options_.stick_speed;
+      contact.stage_length = stage.length;
+    }
+    balance_.StartStage(q_hat, v_hat, stage.length * h, stage.time * h);
+
+    const int size = balance_.size();
+    unknowns_.resize(size);
+    if (k == 0) std::ranges::copy(state.v, unknowns_.begin());
+    residual_.resize(size);
+    if (!balance_.CalcResidual(unknowns_, residual_)) {
+      // forces at the guess may overflow where those at the base do not
+      std::ranges::copy(v_hat, unknowns_.begin());
+      if (!balance_.CalcResidual(unknowns_, residual_))
+        return balance_.status().ok() ? FailStep("the forces on it are not finite")
+                                      : balance_.status();
+    }
+    solver_.Solve(&balance_, balance_.weights(), balance_.CalcScale(unknowns_), newton_, unknowns_,
+                  &result_);
+    balance_.CalcResidual(unknowns_, residual_);
+    report->End(std::max(report->reason, result_.reason));
+    report->iterations += result_.iterations;
+    report->linear_iterations += result_.linear_iterations;
+    report->iteration_residuals.insert(report->iteration_residuals.end(), result_.residuals.begin(),
+                                       result_.residuals.end());
+
+    Point& point = points_[k + 1];
+    point.v = balance_.v();
+    point.a.resize(n);
+    for (int i = 0; i < n; ++i) point.a[i] = (point.v[i] - v_hat[i]) / (stage.length * h);
+    Record(&point);
+    return absl::OkStatus();
+  }
+
+  void Record(Point* point) const {
+    point->contact_forces.clear();
+    point->slips.clear();
+    for (const SmoothContactForce& force : balance_.contact_forces()) {
+      point->contact_forces.push_back(force.force_W);
+      point->slips.push_back(force.slip_W);
+    }
+    point->row_forces = balance_.row_forces();
+  }
+
+  // Impulses of the step: forces of its stages, with the weights that they have in the rule.
+  void Average(const StageRule& rule, double h) {
+    const StageRule::Stage& last = rule.stages.back();
+    std::vector<double> weights{last.start};
+    for (std::size_t k = 0; k + 1 < rule.stages.size(); ++k) weights.push_back(last.before[k]);
+    weights.push_back(last.length);
+    double sum = 0;
+    for (const double w : weights) sum += w;
+    impulses_.contacts.assign(contacts_.size(), Vector3d::Zero());
+    impulses_.rows.assign(stages_.system.rows.size(), 0.0);
+    for (std::size_t k = 0; k < weights.size(); ++k) {
+      const double weight = h * weights[k] / sum;
+      if (weight == 0) continue;
+      for (std::size_t c = 0; c < contacts_.size(); ++c)
+        impulses_.contacts[c] +=
+            weight * (stages_.contacts.points[c].R_WC.transpose() * points_[k].contact_forces[c]);
+      for (std::size_t r = 0; r < impulses_.rows.size(); ++r)
+        impulses_.rows[r] += weight * points_[k].row_forces[r];
+    }
+    smallest_gap_ = balance_.smallest_limit_gap() + 1;  // stops rest up to δ deep
+    for (const SmoothContactForce& force : balance_.contact_forces())
+      smallest_gap_ = std::min(smallest_gap_, force.gap / options_.contact_distance);
+  }
+
+  absl::StatusOr<bool> Redetect(const State& state, double h) {
+    // the mean velocity over the step, in the spaces of the blocks
+    const int n = balance_.num_velocities();
+    std::vector<double> mean(n);
+    balance_.CalcDifference(state.q, balance_.q(), mean);
+    for (double& x : mean) x /= h;
+    for (std::size_t b = 0; b < stages_.blocks.steps.size(); ++b) {
+      if (stages_.blocks.sleeping.sleeps(static_cast<int>(b)))
+        std::fill(mean.begin() + model_.velocity_offsets[b],
+                  mean.begin() + model_.velocity_offsets[b + 1], 0.0);
+    }
+    return RedetectStep(mean, state, &stages_);
+  }
+
+  double CalcRelativeResidual() const {
+    double sum = 0;
+    for (std::size_t i = 0; i < residual_.size(); ++i) {
+      const double scaled = balance_.weights()[i] * residual_[i];
+      sum += scaled * scaled;
+    }
+    return std::sqrt(sum) / balance_.CalcScale(unknowns_);
+  }
+
+  void Remember(double stiffening, double h, State* state) const {
+    SmoothMemory& memory = state->smooth;
+    memory.stiffening = stiffening;
+    if (rule_->uses_past()) {
+      memory.past_step = h;
+      memory.past_q = state->q;
+      memory.past_v = state->v;
+    }
+    const std::vector<SmoothMemory::Anchor> last = std::move(memory.anchors);
+    memory.anchors.clear();
+    if (!model_.contact.anchored) return;
+    for (const ContactPoint& resting : stages_.contacts.resting) {
+      const auto anchor =
+          std::ranges::lower_bound(last, resting.key, {}, &SmoothMemory::Anchor::key);
+      if (anchor != last.end() && anchor->key == resting.key) memory.anchors.push_back(*anchor);
+    }
+    for (std::size_t c = 0; c < contacts_.size(); ++c) {
+      const SmoothContact& contact = contacts_[c];
+      const SmoothContactForce& force = balance_.contact_forces()[c];
+      if (!(force.normal_force > 0)) continue;
+      Vector3d stretch =
+          contact.stretch_W + contact.stage_length / options_.stick_speed * force.slip_W;
+      stretch -= force.normal_W * force.normal_W.dot(stretch);
+      const double norm = std::sqrt(stretch.squaredNorm());
+      if (norm > 1) stretch /= norm;
+      memory.anchors.push_back({contact.point->key, stretch});
+    }
+    std::ranges::sort(memory.anchors, {}, &SmoothMemory::Anchor::key);
+  }
+
+  void Store(State* state) const {
+    for (std::size_t b = 0; b < model_.blocks.size(); ++b) {
+      if (stages_.blocks.sleeping.sleeps(static_cast<int>(b))) continue;
+      std::copy(balance_.q().begin() + model_.position_offsets[b],
+                balance_.q().begin() + model_.position_offsets[b + 1],
+                state->q.begin() + model_.position_offsets[b]);
+      std::copy(balance_.v().begin() + model_.velocity_offsets[b],
+                balance_.v().begin() + model_.velocity_offsets[b + 1],
+                state->v.begin() + model_.velocity_offsets[b]);
+    }
+  }
+
+  absl::Status FailStep(const char* what) const {
+    return FailAtBlock(model_, 0, absl::InternalError(what));
+  }
+
+  const Model& model_;
+  const SmoothOptions& options_;
+  const StageRule *rule_, *first_rule_;
+  StepStages stages_;
+  SmoothBalance balance_;
+  solvers::DampedNewton solver_;
+  solvers::NewtonOptions newton_;
+  solvers::NewtonResult result_;
+  std::vector<double> rest_areas_;  // of each body
+  std::vector<SmoothContact> contacts_;
+  std::vector<Point> points_;  // the start of the step, then its stages
+  std::vector<double> unknowns_, residual_;
+  solvers::Impulses impulses_;
+  double smallest_gap_ = 0;  // at the end of the step, in units of δ
+};
+
+}  // namespace
+
+std::unique_ptr<Stepper> MakeSmoothStepper(const Model& model) {
+  return std::make_unique<SmoothStepper>(model);
+}
+
+}  // namespace pliant::physics

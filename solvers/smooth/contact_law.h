@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cmath>
+
+#include <Eigen/Core>
+
+namespace pliant::solvers {
+
+// Law of a smooth contact (larionov2023 §III-B, C): a cubic penalty on the gap, and friction that
+// depends on the slip continuously.
+struct SmoothContactLaw {
+  double distance = 1e-3;      // δ: gap below which there is force [m]
+  double stiffness = 0;        // K = κ · area [N/m]
+  double stick_speed = 1e-3;   // ε [m/s]
+  double friction = 0;         // μ_d
+  double static_friction = 0;  // μ_s ≥ μ_d
+  double stribeck_speed = 0;   // v_s [m/s]; 0: μ_s is not used
+  double viscous = 0;          // μ_v [N·s/m]
+};
+
+// Normal force λ = 3 K (δ − gap)²/δ [N]; the derivative of −b(gap) = −K (δ − gap)³/δ.
+template <typename T>
+T CalcNormalForce(const SmoothContactLaw& law, const T& gap) {
+  if (!(gap < law.distance)) return T(0);
+  const T depth = T(law.distance) - gap;
+  return T(3 * law.stiffness / law.distance) * depth * depth;
+}
+
+// s(x ε)/x for slip x ≥ 0 in units of ε, where s(v; ε) = 2v/ε − v²/ε² below ε and 1 beyond (13).
+template <typename T>
+T CalcSlipFactor(const T& x) {
+  if (x < 1) return T(2) - x;
+  return T(1) / x;
+}
+
+// g(x) = (2x + 1)(x − 1)² below 1 and 0 beyond: how static friction fades with speed.
+template <typename T>
+T CalcStribeckFade(const T& x) {
+  if (!(x < 1)) return T(0);
+  return (T(2) * x + T(1)) * (x - T(1)) * (x - T(1));
+}
+
+// Friction force on B [N] at the relative velocity u of B against A in the tangent plane [m/s].
+// Slip is measured by `stretch` + u in units of ε, so a contact with stretch z/h sticks where it
+// is; 0 without an anchor. Viscous friction is full from a gap of ¾ δ on.
+template <typename T>
+Eigen::Matrix<T, 3, 1> CalcFriction(const SmoothContactLaw& law, const T& normal_force,
+                                    const T& gap, const Eigen::Matrix<T, 3, 1>& u,
+                                    const Eigen::Matrix<T, 3, 1>& stretch) {
+  using std::sqrt;
+  const Eigen::Matrix<T, 3, 1> slip = (stretch + u) / T(law.stick_speed);
+  T coefficient = T(law.friction);
+  if (law.stribeck_speed > 0) {
+    coefficient += T(law.static_friction - law.friction) *
+                   CalcStribeckFade(T(sqrt(u.squaredNorm()) / T(law.stribeck_speed)));
+  }
+  Eigen::Matrix<T, 3, 1> force =
+      slip * (-coefficient * normal_force * CalcSlipFactor(T(sqrt(slip.squaredNorm()))));
+  if (law.viscous > 0 && gap < law.distance) {
+    const T x = (T(law.distance) - gap) / T(0.25 * law.distance);
+    const T fade = x < 1 ? T(x * x * (T(3) - T(2) * x)) : T(1);
+    force -= u * (T(law.viscous) * fade);
+  }
+  return force;
+}
+
+}  // namespace pliant::solvers

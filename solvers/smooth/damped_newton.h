@@ -1,0 +1,61 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "solvers/problem/block_sum.h"
+#include "solvers/problem/stop_reason.h"
+
+namespace pliant::solvers {
+
+// A smooth system of equations r(v) = 0 with a nonsymmetric Jacobian.
+class SmoothSystem {
+ public:
+  virtual ~SmoothSystem() = default;
+  virtual int size() const = 0;
+  // False where r is not finite.
+  virtual bool CalcResidual(std::span<const double> v, std::span<double> r) = 0;
+  // ∂r/∂v at the v of the last CalcResidual.
+  virtual void CalcJacobian(BlockSum* jacobian) = 0;
+};
+
+struct NewtonOptions {
+  enum class LinearSolver {
+    kDirect,    // larionov2023 Algorithm 1: sparse LU
+    kIterative  // Algorithm 2: BiCGSTAB to the forcing terms of Eisenstat and Walker
+  };
+  LinearSolver linear_solver = LinearSolver::kDirect;
+  int max_iterations = 100;
+  int max_linear_iterations = 1000;
+  double tolerance = 1e-9;
+};
+
+struct NewtonResult {
+  StopReason reason = StopReason::kConverged;
+  int iterations = 0, linear_iterations = 0;
+  double residual = 0;            // relative
+  std::vector<double> residuals;  // at the start and after every iteration
+};
+
+// Newton's method with a backtracking line search on ‖D r‖ (larionov2023 §IV-C). Where no step
+// along Newton's direction decreases it, the direction is regularised with a multiple of D⁻².
+// Converged where ‖D r‖ ≤ tolerance · scale. Keeps its memory and the analysis of the last matrix.
+class DampedNewton {
+ public:
+  DampedNewton();
+  ~DampedNewton();
+  // `weights`: the diagonal of D, positive. `v`: guess, and solution.
+  void Solve(SmoothSystem* system, std::span<const double> weights, double scale,
+             const NewtonOptions& options, std::span<double> v, NewtonResult* result);
+  // x with J x = b; false when J is singular.
+  bool SolveLinear(const BlockSum& jacobian, std::span<const double> b, std::span<double> x);
+
+ private:
+  struct Matrix;
+  std::unique_ptr<Matrix> matrix_;
+  BlockSum jacobian_;
+  std::vector<double> r_, trial_, r_trial_, step_;
+};
+
+}  // namespace pliant::solvers

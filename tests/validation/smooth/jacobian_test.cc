@@ -1,0 +1,176 @@
+// The Jacobian of the smooth balance, against central differences of its residual.
+
+#include "physics/stepping/smooth/smooth_balance.h"
+#include "tests/validation/validation_scene.h"
+
+namespace pliant::physics {
+namespace {
+
+constexpr double kJacobianStep = 0.01;
+
+// A balance at the start of a scene, with all contacts of a given law.
+class Posed {
+ public:
+  explicit Posed(const std::string& bodies, bool is_anchored)
+      : world_(LoadWorld(absl::StrCat(
+            "sleeping: false\nmethod: {smooth: {}}\ncontact: {margin: 0.004}\nbodies:\n", bodies))),
+        stages_(world_.model(), Terms::kMomentum),
+        balance_(world_.model()) {
+    const State& state = world_.state();
+    EXPECT_TRUE(PoseStep({}, ThetaMethod(kJacobianStep), state, &stages_).ok());
+    balance_.Start(stages_, state, kJacobianStep, &contacts_, 1);
+    balance_.StartStage(state.q, state.v, 0, 0);
+    v_.assign(state.v.begin(), state.v.end());
+    v_.resize(balance_.size(), 0.0);
+    balance_.PlaceAll(v_);
+    for (const ContactPoint& point : stages_.contacts.points) {
+      SmoothContact& contact = contacts_.emplace_back(SmoothContact{
+          &point, ContactKinematics(world_.model(), point, balance_.configuration()), {}});
+      contact.law = {.distance = 3e-3,
+                     .stiffness = point.area > 0 ? 1e8 * point.area : 3e4,
+                     .stick_speed = 0.05,
+                     .friction = 0.4,
+                     .static_friction = 0.7,
+                     .stribeck_speed = 0.6,
+                     .viscous = 2};
+      contact.is_anchored = is_anchored;
+      contact.anchor_W = contact.stretch_W = Eigen::Vector3d(0.2, -0.3, 0.1);
+      contact.stage_length = 0.7;
+    }
+    balance_.StartStage(state.q, state.v, 0.7 * kJacobianStep, 0.7 * kJacobianStep);
+  }
+
+  int num_touching() {
+    std::vector<double> r(balance_.size());
+    EXPECT_TRUE(balance_.CalcResidual(v_, r));
+    int count = 0;
+    for (const SmoothContactForce& force : balance_.contact_forces())
+      count += force.normal_force > 0;
+    return count;
+  }
+
+  // Largest difference of J d and the difference quotient along d, relative to J d.
+  double CompareAlong(const std::vector<double>& d) {
+    const int n = balance_.size();
+    std::vector<double> r(n), low(n), high(n), v(n);
+    EXPECT_TRUE(balance_.CalcResidual(v_, r));
+    solvers::BlockSum jacobian;
+    jacobian.Clear(n);
+    balance_.CalcJacobian(&jacobian);
+    std::vector<double> product(n, 0.0);
+    for (const auto& [row, column, value] : jacobian.entries) product[row] += value * d[column];
+    // the error of the quotient falls as its square, down to rounding
+    const double step = 1e-5;
+    for (int i = 0; i < n; ++i) v[i] = v_[i] - step * d[i];
+    EXPECT_TRUE(balance_.CalcResidual(v, low));
+    for (int i = 0; i < n; ++i) v[i] = v_[i] + step * d[i];
+    EXPECT_TRUE(balance_.CalcResidual(v, high));
+    double error = 0, size = 0;
+    for (int i = 0; i < n; ++i) {
+      error = std::max(error, std::abs((high[i] - low[i]) / (2 * step) - product[i]));
+      size = std::max(size, std::abs(product[i]));
+    }
+    return error / size;
+  }
+
+  std::vector<double>& v() { return v_; }
+  int size() const { return balance_.size(); }
+
+ private:
+  World world_;
+  StepStages stages_;
+  std::vector<SmoothContact> contacts_;
+  SmoothBalance balance_;
+  std::vector<double> v_;
+};
+
+void ExpectExactJacobian(const std::string& bodies, int least_contacts) {
+  for (const bool is_anchored : {false, true}) {
+    Posed posed(bodies, is_anchored);
+    EXPECT_GE(posed.num_touching(), least_contacts);
+    // a fixed sequence of directions
+    std::uint64_t seed = 12345;
+    for (int k = 0; k < 10; ++k) {
+      std::vector<double> d(posed.size());
+      for (double& x : d) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        x = static_cast<double>(seed >> 11) / 9007199254740992.0 - 0.5;
+      }
+      EXPECT_LT(posed.CompareAlong(d), 1e-6) << k << ", anchored " << is_anchored;
+    }
+  }
+}
+
+TEST(SmoothJacobian, OfATumblingBoxOnTheGround) {
+  ExpectExactJacobian(R"(
+  - {name: ground, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
+  - name: box
+    rigid:
+      motion: FREE
+      density: 500
+      pose: {position: [0, 0, 0.0505], rpy_degrees: [0.4, 0.2, 20]}
+      velocity: {linear: [0.1, 0.05, -0.02], angular: [0.3, 2, 1]}
+      shapes: [{box: {size: [0.3, 0.2, 0.1]}}]
+)",
+                      2);
+}
+
+TEST(SmoothJacobian, OfABallOnAMovingBox) {
+  ExpectExactJacobian(R"(
+  - {name: ground, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
+  - name: box
+    rigid:
+      motion: FREE
+      density: 500
+      pose: {position: [0, 0, 0.0505], rpy_degrees: [0, 0, 20]}
+      velocity: {linear: [0.1, 0.05, 0], angular: [0.5, 0.3, 1]}
+      shapes: [{box: {size: [0.3, 0.2, 0.1]}}]
+  - name: ball
+    rigid:
+      motion: FREE
+      density: 500
+      pose: {position: [0.03, 0.02, 0.151]}
+      velocity: {linear: [0, 0.2, 0], angular: [3, 1, 2]}
+      shapes: [{sphere: {radius: 0.05}}]
+)",
+                      5);
+}
+
+TEST(SmoothJacobian, OfASoftBoxUnderARigidOne) {
+  ExpectExactJacobian(R"(
+  - {name: ground, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
+  - name: soft
+    deformable:
+      mesh: {box: {size: [0.1, 0.1, 0.1], edge_length: 0.05}}
+      pose: {position: [0, 0, 0.0505]}
+      velocity: {linear: [0.02, 0.01, 0], angular: [0.5, 0.3, 1]}
+      material: {model: NEO_HOOKEAN, youngs_modulus: 1.0e5, poissons_ratio: 0.3, density: 1000}
+      damping: {alpha: 0.1, beta: 0.01}
+  - name: plate
+    rigid:
+      motion: FREE
+      density: 500
+      pose: {position: [0.01, 0.02, 0.1115], rpy_degrees: [0.3, 0.2, 10]}
+      velocity: {linear: [0, 0.1, 0], angular: [0.2, 0.1, 0.5]}
+      shapes: [{box: {size: [0.2, 0.2, 0.02]}}]
+)",
+                      8);
+}
+
+TEST(SmoothJacobian, OfALinearCorotationalBoxThatTurns) {
+  ExpectExactJacobian(R"(
+  - {name: ground, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
+  - name: soft
+    deformable:
+      mesh: {box: {size: [0.1, 0.1, 0.1], edge_length: 0.05}}
+      pose: {position: [0, 0, 0.0505]}
+      velocity: {linear: [0.02, 0.01, 0], angular: [2, 3, 5]}
+      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.3,
+                 density: 1000}
+      damping: {alpha: 0.1, beta: 0.01}
+)",
+                      4);
+}
+
+}  // namespace
+}  // namespace pliant::physics
