@@ -24,13 +24,13 @@ namespace fs = std::filesystem;
 
 // File: magic; then the hash of all that follows it: smallest angle, numbers of vertices,
 // tetrahedra and warnings; coordinates; corners; for each warning its length and text.
-constexpr char kMagic[] = "pliant mesh 1\n";
-constexpr std::size_t kMagicSize = sizeof(kMagic) - 1;
-constexpr std::size_t kBodyStart = kMagicSize + 8;
-constexpr char kSuffix[] = ".mesh";
+constexpr char kCacheMagic[] = "pliant mesh 1\n";
+constexpr std::size_t kCacheMagicSize = sizeof(kCacheMagic) - 1;
+constexpr std::size_t kCacheBodyStart = kCacheMagicSize + 8;
+constexpr char kCacheSuffix[] = ".mesh";
 
 template <typename T>
-void Append(const T& value, std::string* bytes) {
+void AppendBytes(const T& value, std::string* bytes) {
   bytes->append(reinterpret_cast<const char*>(&value), sizeof(value));
 }
 
@@ -69,12 +69,13 @@ MeshCache::MeshCache(std::string folder, std::int64_t max_bytes)
 
 std::optional<MeshedSurface> MeshCache::Find(const std::string& key) const {
   if (folder_.empty()) return std::nullopt;
-  const fs::path path = fs::path(folder_) / (key + kSuffix);
+  const fs::path path = fs::path(folder_) / (key + kCacheSuffix);
   const absl::StatusOr<std::string> bytes = ReadMeshFileBytes(path.string(), max_bytes_);
-  if (!bytes.ok() || bytes->size() < kBodyStart || !bytes->starts_with(kMagic)) return std::nullopt;
+  if (!bytes.ok() || bytes->size() < kCacheBodyStart || !bytes->starts_with(kCacheMagic))
+    return std::nullopt;
   std::uint64_t hash = 0;
-  std::memcpy(&hash, bytes->data() + kMagicSize, sizeof(hash));
-  const std::string_view body = std::string_view(*bytes).substr(kBodyStart);
+  std::memcpy(&hash, bytes->data() + kCacheMagicSize, sizeof(hash));
+  const std::string_view body = std::string_view(*bytes).substr(kCacheBodyStart);
   if (XXH3_64bits(body.data(), body.size()) != hash) return std::nullopt;
 
   Taker taker(body);
@@ -103,29 +104,29 @@ std::optional<MeshedSurface> MeshCache::Find(const std::string& key) const {
 void MeshCache::Keep(const std::string& key, const MeshedSurface& mesh) const {
   if (folder_.empty()) return;
   std::string body;
-  Append(mesh.min_dihedral, &body);
+  AppendBytes(mesh.min_dihedral, &body);
   for (const std::uint64_t count :
        {mesh.mesh.vertices.size(), mesh.mesh.tetrahedra.size(), mesh.warnings.size()})
-    Append(count, &body);
+    AppendBytes(count, &body);
   static_assert(sizeof(Eigen::Vector3d) == 24 && sizeof(std::array<int, 4>) == 16);
   for (const Eigen::Vector3d& p : mesh.mesh.vertices)
     body.append(reinterpret_cast<const char*>(p.data()), 24);
   for (const auto& t : mesh.mesh.tetrahedra)
     body.append(reinterpret_cast<const char*>(t.data()), 16);
   for (const std::string& warning : mesh.warnings) {
-    Append(std::uint64_t{warning.size()}, &body);
+    AppendBytes(std::uint64_t{warning.size()}, &body);
     body += warning;
   }
-  if (static_cast<std::int64_t>(body.size() + kBodyStart) > max_bytes_) return;
+  if (static_cast<std::int64_t>(body.size() + kCacheBodyStart) > max_bytes_) return;
 
   // written beside its place and renamed, so that no reader meets half a file
   std::error_code error;
   fs::create_directories(folder_, error);
-  const fs::path path = fs::path(folder_) / (key + kSuffix);
+  const fs::path path = fs::path(folder_) / (key + kCacheSuffix);
   const fs::path beside = absl::StrCat(path.string(), ".", ::getpid(), ".part");
   {
     std::ofstream stream(beside, std::ios::binary);
-    stream.write(kMagic, kMagicSize);
+    stream.write(kCacheMagic, kCacheMagicSize);
     const std::uint64_t hash = XXH3_64bits(body.data(), body.size());
     stream.write(reinterpret_cast<const char*>(&hash), sizeof(hash));
     stream.write(body.data(), static_cast<std::streamsize>(body.size()));
@@ -152,7 +153,7 @@ void MeshCache::RemoveOldest() const {
   std::error_code error;
   for (fs::directory_iterator at(folder_, error), end; !error && at != end; at.increment(error)) {
     std::error_code gone;
-    if (at->path().extension() != kSuffix) continue;
+    if (at->path().extension() != kCacheSuffix) continue;
     const auto size = static_cast<std::int64_t>(fs::file_size(at->path(), gone));
     const fs::file_time_type time = fs::last_write_time(at->path(), gone);
     if (gone) continue;

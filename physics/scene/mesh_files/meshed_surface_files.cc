@@ -20,10 +20,10 @@ constexpr double kHugeSurface = 50;  // [m]
 std::string CalcKey(std::string_view bytes, const SurfaceFileMeshing& options) {
   const XXH128_hash_t content = XXH3_128bits(bytes.data(), bytes.size());
   std::string whole = absl::StrCat(kMesherVersion, ",", content.high64, ",", content.low64, ",",
-                                   options.meshing.refine, ",");
+                                   options.meshing.refine ? ",refined," : ",");
   // numbers by their bits
-  for (const double number : {options.scale, options.meshing.edge_length,
-                              options.meshing.sharp_angle, options.meshing.max_tetrahedra})
+  for (const double number :
+       {options.scale, options.meshing.edge_length, options.meshing.sharp_angle})
     whole.append(reinterpret_cast<const char*>(&number), sizeof(number));
   const XXH128_hash_t hash = XXH3_128bits(whole.data(), whole.size());
   return absl::StrCat(absl::Hex(hash.high64, absl::kZeroPad16),
