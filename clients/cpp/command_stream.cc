@@ -172,9 +172,9 @@ class CommandStream::Worker {
     const double now = Now();
     const std::lock_guard lock(mutex_);
     last_ = response;
-    if (response.applied_step() > 0) {
-      to_step_ = response.latency();
-    } else if (response.sequence() > answered_) {
+    if (response.applied_step() > 0) to_step_ = response.latency();
+    // whatever comes first answers the command
+    if (response.sequence() > answered_) {
       samples_[answers_++ % kMaxSamples] = now - response.client_time();
     }
     answered_ = std::max<std::uint64_t>(answered_, response.sequence());

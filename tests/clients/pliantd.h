@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <regex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -93,10 +94,13 @@ class PliantdTest : public testing::Test {
                                        "--data-dir", folder_ + "/data"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     pliantd_ = std::make_unique<server::Program>(arguments, folder_ + "/errors.txt");
-    const auto ports = server::ParseReady(pliantd_->ReadLine());
-    ASSERT_TRUE(ports.has_value());
-    port_ = ports->first;
-    http_port_ = ports->second;
+    static const std::regex kReady(R"(.*"grpc": "127\.0\.0\.1:(\d+)", "http"
+                                   : "https?://127\.0\.0\.1:(\d+)".*\n) ");
+        std::smatch ports;
+    const std::string line = pliantd_->ReadLine();
+    ASSERT_TRUE(std::regex_match(line, ports, kReady)) << line;
+    port_ = ports[1];
+    http_port_ = ports[2];
   }
   void Kill() {
     pliantd_->Signal(SIGKILL);

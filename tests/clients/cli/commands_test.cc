@@ -171,7 +171,7 @@ TEST_F(Commands, EndWith130WhenTheyAreInterrupted) {
   EXPECT_THAT(interrupted("watch lab"), HasSubstr("status 130"));
   EXPECT_THAT(interrupted("top"), HasSubstr("status 130"));
   ASSERT_TRUE(world.Pause().ok());
-  EXPECT_THAT(interrupted("world step lab 100000000"), HasSubstr("status 130"));
+  EXPECT_THAT(interrupted("world step lab 10000000"), HasSubstr("status 130"));
   EXPECT_THAT(interrupted("lease hold lab cube"), HasSubstr("status 130"));
 }
 
