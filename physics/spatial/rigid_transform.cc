@@ -22,7 +22,7 @@ Eigen::Vector3d VectorFromRotation(const Eigen::Quaterniond& rotation) {
   return s > 1e-9 ? Eigen::Vector3d(axis * (angle / s)) : Eigen::Vector3d(2 * axis);
 }
 
-Matrix3d CalcRotationTangent(const Vector3d& x) {
+Eigen::Matrix3d CalcRotationTangent(const Eigen::Vector3d& x) {
   const double squared = x.squaredNorm(), angle = std::sqrt(squared);
   double a = 0.5 - squared / 24, b = 1.0 / 6 - squared / 120;  // within 1e-17 below 1e-4
   if (angle > 1e-4) {
@@ -30,8 +30,8 @@ Matrix3d CalcRotationTangent(const Vector3d& x) {
     a = 2 * half.sin * half.sin / squared;
     b = (angle - of.sin) / (squared * angle);
   }
-  const Matrix3d cross = CrossMatrix(x);
-  return Matrix3d::Identity() + a * cross + b * cross * cross;
+  const Eigen::Matrix3d cross = CrossMatrix(x);
+  return Eigen::Matrix3d::Identity() + a * cross + b * cross * cross;
 }
 
 Eigen::Quaterniond RotationFromRollPitchYaw(const Eigen::Vector3d& rpy) {
