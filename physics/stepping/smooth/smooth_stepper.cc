@@ -135,7 +135,11 @@ class SmoothStepper final : public Stepper {
       const auto& anchors = state.smooth.anchors;
       const auto anchor =
           std::ranges::lower_bound(anchors, point.key, {}, &SmoothMemory::Anchor::key);
-      if (anchor != anchors.end() && anchor->key == point.key) contact.anchor_W = anchor->stretch_W;
+      // a contact at the start of the step has its stretch, and a new one that of its slip
+      if (anchor != anchors.end() && anchor->key == point.key) {
+        contact.anchor_W = anchor->stretch_W;
+        contact.stage_length = 0;
+      }
     }
   }
 
