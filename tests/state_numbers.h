@@ -18,9 +18,9 @@ class StateVisitor {
   template <typename Number, typename List>
   static void Visit(State* state, Number&& number, List&& list) {
     auto& [time, step, q, v, internals, contacts, rest, resting_constraints, constraints, controls,
-           gains, drives] = *state;
+           gains, drives, smooth] = *state;
     Each(number, list, time, step, q, v, internals, contacts, rest, resting_constraints,
-         constraints, controls, gains, drives);
+         constraints, controls, gains, drives, smooth);
   }
 
  private:
@@ -40,6 +40,12 @@ class StateVisitor {
     } else if constexpr (std::is_same_v<T, ConstraintMemory>) {
       auto& [key, impulse] = part;
       Each(number, list, key, impulse);
+    } else if constexpr (std::is_same_v<T, SmoothMemory>) {
+      auto& [stiffening, past_step, past_q, past_v, anchors] = part;
+      Each(number, list, stiffening, past_step, past_q, past_v, anchors);
+    } else if constexpr (std::is_same_v<T, SmoothMemory::Anchor>) {
+      auto& [key, stretch_W] = part;
+      Each(number, list, key, stretch_W);
     } else if constexpr (std::is_same_v<T, ConstraintMemory::Key>) {
       auto& [source, block, index, position] = part;
       Each(number, list, source, block, index, position);

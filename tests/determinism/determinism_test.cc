@@ -112,6 +112,7 @@ TEST(StateHash, EveryBitOfTheStateFlipsIt) {
   state.internals = {{0.5}};
   state.gains = {1, 2, 3};
   state.drives = {1};
+  state.smooth = {2, 0.01, {3}, {4}, {{5, {0.1, 0.2, 0.3}}}};
 
   std::set<std::string> hashes = {HashState(state)};
   std::size_t flips = 0;

@@ -23,6 +23,7 @@ State MakeState() {
   state.controls = {0.75, 0, -2};
   state.gains = {100, 10, 5};
   state.drives = {1, 0.5};
+  state.smooth = {2, 0.01, {3, 4}, {-1}, {{5, {0.1, 0, -0.2}}}};
   return state;
 }
 
@@ -44,7 +45,7 @@ TEST(StateHash, EveryNumberOfTheStateChangesItByItsLowestBit) {
       [](const auto&) {});
   EXPECT_EQ(HashState(state), hash);
   // numbers in the parts that MakeState fills, in the order of State
-  EXPECT_EQ(numbers, 1 + 1 + 3 + 3 + 3 + 2 * 4 + 2 + 17 + 2 * 5 + 3 + 3 + 2);
+  EXPECT_EQ(numbers, 1 + 1 + 3 + 3 + 3 + 2 * 4 + 2 + 17 + 2 * 5 + 3 + 3 + 2 + 9);
 }
 
 TEST(StateHash, EveryListOfTheStateChangesItByItsLength) {
@@ -62,7 +63,7 @@ TEST(StateHash, EveryListOfTheStateChangesItByItsLength) {
         ++lists;
       });
   EXPECT_EQ(HashState(state), hash);
-  EXPECT_EQ(lists, 9 + 3);
+  EXPECT_EQ(lists, 9 + 3 + 3);
 }
 
 TEST(StateHash, TheSignOfZeroChangesIt) {
@@ -81,12 +82,13 @@ TEST(StateBytes, ComeBackBitForBit) {
 
 // Each section that is omitted when empty is told from the others.
 TEST(StateBytes, AnySectionMayBeMissing) {
-  for (int missing = 0; missing < 16; ++missing) {
+  for (int missing = 0; missing < 32; ++missing) {
     State state = MakeState();
     if (missing & 1) state.constraints.clear();
     if (missing & 2) state.internals.clear();
     if (missing & 4) state.gains.clear();
     if (missing & 8) state.drives.clear();
+    if (missing & 16) state.smooth = {};
     const absl::StatusOr<State> parsed = ParseState(SerializeState(state, kModel), kModel);
     ASSERT_TRUE(parsed.ok()) << parsed.status();
     EXPECT_EQ(ListNumbers(*parsed), ListNumbers(state)) << missing;
