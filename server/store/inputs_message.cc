@@ -9,12 +9,13 @@ using Numbers = google::protobuf::RepeatedField<double>;
 using physics::Inputs;
 
 // A member added to Inputs must be written, read and compared here; so must one of its parts.
-static_assert(sizeof(Inputs) == 11 * sizeof(std::vector<int>));
+static_assert(sizeof(Inputs) == 12 * sizeof(std::vector<int>));
 static_assert(sizeof(Inputs::PoseTarget) == 13 * 8 && sizeof(Inputs::AppliedForce) == 11 * 8 &&
               sizeof(Inputs::ActuatorTarget) == 2 * 8 && sizeof(Inputs::JointForce) == 2 * 8 &&
               sizeof(Inputs::TwistTarget) == 7 * 8 && sizeof(Inputs::LinkPoseTarget) == 13 * 8 &&
               sizeof(Inputs::GripperTarget) == 2 * 8 && sizeof(Inputs::ActuatorGains) == 4 * 8 &&
-              sizeof(Inputs::ActuatorHold) == 2 * 8 && sizeof(Inputs::PointSpring) == 10 * 8);
+              sizeof(Inputs::ActuatorHold) == 2 * 8 && sizeof(Inputs::PointSpring) == 10 * 8 &&
+              sizeof(Inputs::PressureTarget) == 2 * 8);
 
 template <typename Matrix>
 void WriteNumbers(const Matrix& from, Numbers* to) {
@@ -106,6 +107,11 @@ v1::StepInputs WriteInputs(const Inputs& inputs) {
     input->set_damping(spring.damping);
     input->set_force_limit(spring.force_limit);
   }
+  for (const Inputs::PressureTarget& target : inputs.pressures) {
+    v1::PressureInput* input = message.add_pressures();
+    input->set_constraint(target.constraint);
+    input->set_gauge(target.gauge);
+  }
   message.mutable_drives()->Add(inputs.drives.begin(), inputs.drives.end());
   return message;
 }
@@ -147,13 +153,15 @@ absl::StatusOr<Inputs> ReadInputs(const v1::StepInputs& message) {
     inputs.holds.push_back({input.actuator(), input.position()});
   for (const v1::SpringInput& input : message.springs()) {
     Inputs::PointSpring spring{.body = input.body(), .node = input.node()};
-    ok = ok && ReadNumbers(input.point(), &spring.p_BP) &&
-         ReadNumbers(input.anchor(), &spring.p_WA);
+    ok =
+        ok && ReadNumbers(input.point(), &spring.p_BP) && ReadNumbers(input.anchor(), &spring.p_WA);
     spring.stiffness = input.stiffness();
     spring.damping = input.damping();
     spring.force_limit = input.force_limit();
     inputs.springs.push_back(spring);
   }
+  for (const v1::PressureInput& input : message.pressures())
+    inputs.pressures.push_back({input.constraint(), input.gauge()});
   inputs.drives.assign(message.drives().begin(), message.drives().end());
   if (!ok) return absl::InvalidArgumentError("the inputs of a step have a wrong number of numbers");
   return inputs;
@@ -163,7 +171,7 @@ bool IsEmpty(const Inputs& inputs) {
   return inputs.poses.empty() && inputs.forces.empty() && inputs.actuators.empty() &&
          inputs.joint_forces.empty() && inputs.twists.empty() && inputs.link_poses.empty() &&
          inputs.grippers.empty() && inputs.gains.empty() && inputs.holds.empty() &&
-         inputs.springs.empty() && inputs.drives.empty();
+         inputs.springs.empty() && inputs.pressures.empty() && inputs.drives.empty();
 }
 
 }  // namespace pliant::server

@@ -55,6 +55,7 @@ physics::Inputs MakeInputsOfEveryKind() {
   inputs.grippers.push_back({0, 0.1});
   inputs.gains.push_back({1, 100, 10, 5});
   inputs.holds.push_back({1, 0.25});
+  inputs.pressures.push_back({1, 2e5});
   inputs.springs.push_back({.body = 2, .node = 1, .p_WA = {0, 0, 1}, .stiffness = 100});
   inputs.drives = {1, 0.5};
   return inputs;

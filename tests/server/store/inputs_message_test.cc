@@ -33,6 +33,7 @@ Inputs MakeInputs() {
   inputs.gains.push_back({3, 1.0 / 3, 0.1, std::numeric_limits<double>::infinity()});
   inputs.holds.push_back({1, std::nextafter(2, 3)});
   inputs.springs.push_back({.body = 4, .node = 9, .p_WA = {0.1, 0.2, 0.3}, .stiffness = 1e5});
+  inputs.pressures.push_back({6, std::nextafter(1e5, 1e6)});
   inputs.drives = {1, std::nextafter(0.1, 1), -0.0};
   return inputs;
 }
@@ -62,6 +63,8 @@ TEST(InputsMessage, EveryMemberSurvivesWithAllItsBits) {
   EXPECT_EQ(read->springs.at(0).node, 9);
   EXPECT_EQ(read->springs.at(0).p_WA, Eigen::Vector3d(0.1, 0.2, 0.3));
   EXPECT_EQ(read->springs.at(0).force_limit, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(read->pressures.at(0).constraint, 6);
+  EXPECT_EQ(read->pressures.at(0).gauge, std::nextafter(1e5, 1e6));
   EXPECT_EQ(read->drives.at(1), std::nextafter(0.1, 1));
   EXPECT_TRUE(std::signbit(read->drives.at(2)));
 }
@@ -70,6 +73,9 @@ TEST(InputsMessage, EmptyMeansNoInputOfAnyKind) {
   EXPECT_TRUE(IsEmpty({}));
   Inputs inputs;
   inputs.grippers.push_back({2, 0.04});
+  EXPECT_FALSE(IsEmpty(inputs));
+  inputs = {};
+  inputs.pressures.push_back({0, 1e5});
   EXPECT_FALSE(IsEmpty(inputs));
 }
 
