@@ -29,7 +29,7 @@ class FemBalance final : public ForceBalance {
       const int* slot = &model_->slots[10 * kLanes * b];
       for (int a = 0; a < 4; ++a) {
         for (int c = 0; c <= a; ++c, slot += kLanes) {
-          for (int l = 0; l < kLanes; ++l) mass_[slot[l]] += (a == c ? 2 : 1) * m[l];
+          for (int l = 0; l < kLanes; ++l) mass_[slot[l] / 9] += (a == c ? 2 : 1) * m[l];
         }
       }
     }

@@ -16,6 +16,7 @@ const SceneCourse kFirstSteps[] = {
     {"ball_on_slope", 25, true, {25, 25, 25}},
     {"beam_insertion", 25, true, {25, 25, 25}},
     {"bending_bar", 25, false, {25, 25, 25}},
+    {"block_slide", 25, true, {25, 25, 25}},
     {"cantilever", 25, false, {25, 25, 25}},
     {"chain", 25, true, {25, 25, 25}},
     {"cube_on_slope", 25, true, {25, 25, 25}},
