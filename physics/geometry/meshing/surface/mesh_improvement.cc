@@ -104,7 +104,7 @@ class Improver {
     const VertexMotion motion = input_.motion[v];
     if (motion == VertexMotion::kFixed || stars_[v].empty()) return false;
     double worst = 1, size = 0;
-    Vector3d mean = Vector3d::Zero(), normal = Vector3d::Zero();
+    Vector3d mean = Vector3d::Zero();
     int count = 0;
     for (const int t : stars_[v]) {
       worst = std::min(worst, quality_[t]);
