@@ -17,8 +17,8 @@ ROWS, COLUMNS = 28, 64
 
 
 def point(i, j):
-    theta, phi = math.pi * i / ROWS, 2 * math.pi * j / COLUMNS
-    rim = math.sin(theta)
+    theta, phi = math.pi * i / ROWS, 2 * math.pi * (j % COLUMNS) / COLUMNS
+    rim = math.sin(theta) if 0 < i < ROWS else 0.0
     r = RADIUS * rim - DENT * rim ** 2 * (1 - math.cos(LOBES * phi)) / 2
     z = HEIGHT * math.cos(theta) - math.copysign(DIMPLE, math.cos(theta)) * math.exp(-(rim / 0.35) ** 2)
     return (r * math.cos(phi), r * math.sin(phi), z)

@@ -43,7 +43,7 @@ WindingNumber::WindingNumber(const TriangleMesh& mesh) {
   }
 
   // split at the median of the longest side; children always come after their parent
-  nodes_.emplace_back().count = n;
+  nodes_.resize(1);
   std::vector<std::pair<int, int>> ranges = {{0, n}};
   for (std::size_t at = 0; at < nodes_.size(); ++at) {
     const auto [first, count] = ranges[at];

@@ -23,7 +23,8 @@ class WindingNumber {
   // A leaf holds corners_[first, first + count); an inner node (count = 0) has children first and
   // first + 1.
   struct Node {
-    Eigen::Vector3d center = Eigen::Vector3d::Zero(), area_normal = center;  // [m], [m²]
+    Eigen::Vector3d center = Eigen::Vector3d::Zero();       // [m]
+    Eigen::Vector3d area_normal = Eigen::Vector3d::Zero();  // [m²]
     double squared_reach = 0;  // beyond this distance the dipole stands for the node [m²]
     int first = 0, count = 0;
   };
