@@ -61,7 +61,9 @@ TEST(InflatedBall, RestsAtEqualPressureByEveryMethod) {
   double pressure[3];
   const char* methods[] = {"convex", "corrective", "nonsmooth"};
   for (int k = 0; k < 3; ++k) {
-    World world = LoadWorld(BallScene({.method = methods[k]}));
+    BallOptions options;
+    options.method = methods[k];
+    World world = LoadWorld(BallScene(options));
     const double weight = world.model().blocks[0]->mass(0) * kGravity;
     RunUntil(2, &world);
     pressure[k] = Read(world, "p")[0];
