@@ -65,7 +65,10 @@ std::string RecordingName(std::string_view name) {
 Client::Client(ClientOptions options, std::shared_ptr<Connection> connection)
     : options_(std::move(options)), connection_(std::move(connection)) {}
 
-Client::~Client() = default;
+Client::~Client() {
+  connection_->CancelAll();
+  connection_->WaitForCallbacks();
+}
 
 absl::StatusOr<std::shared_ptr<Client>> Client::Connect(ClientOptions options) {
   absl::StatusOr<std::shared_ptr<Connection>> connection = Connection::Make(options);

@@ -33,7 +33,7 @@ class CommandStream::Worker {
       : lease_(std::move(lease)),
         connection_(lease_->client()->connection()),
         on_feedback_(std::move(on_feedback)),
-        context_(connection_),
+        context_(connection_.get()),
         stream_(connection_->Open(kCommand, &context_)) {
     template_.set_world(lease_->world());
     template_.set_lease_id(lease_->id());

@@ -1,7 +1,6 @@
 #include "clients/cpp/connection.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <cstdlib>
 #include <unistd.h>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "absl/strings/strip.h"
 #include "google/rpc/status.pb.h"
 #include "grpcpp/create_channel.h"
+#include "grpcpp/impl/client_unary_call.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/support/channel_arguments.h"
 #include <sys/stat.h>
@@ -106,10 +106,19 @@ std::string FindMend(const std::string& cause, const ClientOptions& options) {
          "PLIANT_SERVER.";
 }
 
+// Whether this thread runs a callback of CallAsync.
+thread_local bool is_in_callback = false;
+
+// By the steady clock: the time of day may be set. Zero: none.
+void SetTimeout(std::chrono::milliseconds timeout, grpc::ClientContext* context) {
+  if (timeout.count() <= 0) return;
+  context->set_deadline(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                                     gpr_time_from_millis(timeout.count(), GPR_TIMESPAN)));
+}
+
 }  // namespace
 
-Connection::Context::Context(std::shared_ptr<Connection> connection)
-    : connection_(std::move(connection)) {
+Connection::Context::Context(Connection* connection) : connection_(connection) {
   const std::string token = connection_->Token();
   if (!token.empty()) context_.AddMetadata("authorization", "Bearer " + token);
   const std::lock_guard lock(connection_->mutex_);
@@ -170,37 +179,60 @@ std::string Connection::Token() {
 void Connection::Start(const char* method, const google::protobuf::MessageLite& request,
                        google::protobuf::MessageLite* response, std::chrono::milliseconds timeout,
                        std::function<void(const absl::Status&)> done) {
-  const auto context = std::make_shared<Context>(shared_from_this());
-  if (timeout.count() > 0) {
-    // the steady clock: the time of day may be set
-    context->get()->set_deadline(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
-                                              gpr_time_from_millis(timeout.count(), GPR_TIMESPAN)));
+  struct State {
+    std::shared_ptr<Connection> connection;
+    std::unique_ptr<Context> context;
+    std::function<void(const absl::Status&)> done;
+  };
+  const auto state = std::make_shared<State>();
+  state->connection = shared_from_this();
+  state->context = std::make_unique<Context>(this);
+  state->done = std::move(done);
+  SetTimeout(timeout, state->context->get());
+  {
+    const std::lock_guard lock(mutex_);
+    ++callbacks_;
   }
-  stub_->UnaryCall(context->get(), method, {}, &request, response,
-                   [this, context, done = std::move(done)](const grpc::Status& status) {
-                     done(Translate(status));
+  stub_->UnaryCall(state->context->get(), method, {}, &request, response,
+                   [state](const grpc::Status& status) {
+                     is_in_callback = true;
+                     state->done(state->connection->Translate(status));
+                     state->done = nullptr;
+                     state->context.reset();
+                     state->connection->EndCallback(&state->connection);
+                     is_in_callback = false;
                    });
+}
+
+// The thread that waits for the callbacks destroys the connection, since a channel is better not
+// destroyed on a thread of its own. If a callback has let go of the client, there is no such thread.
+void Connection::EndCallback(std::shared_ptr<Connection>* self) {
+  std::shared_ptr<Connection> last;
+  const std::lock_guard lock(mutex_);
+  if (self->use_count() > 1) {
+    self->reset();
+  } else {
+    last.swap(*self);
+  }
+  --callbacks_;
+  callback_ended_.notify_all();
+}
+
+void Connection::WaitForCallbacks() {
+  if (is_in_callback) return;
+  std::unique_lock lock(mutex_);
+  callback_ended_.wait(lock, [&] { return callbacks_ == 0; });
 }
 
 absl::Status Connection::Call(const char* method, const google::protobuf::MessageLite& request,
                               google::protobuf::MessageLite* response,
                               std::chrono::milliseconds timeout) {
-  struct Answer {
-    std::mutex mutex;
-    std::condition_variable arrived;
-    bool is_here = false;
-    absl::Status status;
-  };
-  const auto answer = std::make_shared<Answer>();
-  Start(method, request, response, timeout, [answer](const absl::Status& status) {
-    const std::lock_guard lock(answer->mutex);
-    answer->status = status;
-    answer->is_here = true;
-    answer->arrived.notify_all();
-  });
-  std::unique_lock lock(answer->mutex);
-  answer->arrived.wait(lock, [&] { return answer->is_here; });
-  return answer->status;
+  using google::protobuf::MessageLite;
+  Context context(this);
+  SetTimeout(timeout, context.get());
+  return Translate(grpc::internal::BlockingUnaryCall<MessageLite, MessageLite>(
+      channel_.get(), grpc::internal::RpcMethod(method, grpc::internal::RpcMethod::NORMAL_RPC),
+      context.get(), request, response));
 }
 
 std::unique_ptr<Connection::ByteStream> Connection::Open(const char* method, Context* context) {

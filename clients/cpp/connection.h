@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -27,10 +28,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // INVALID_ARGUMENT for an address without a port or a file that cannot be read.
   static absl::StatusOr<std::shared_ptr<Connection>> Make(const ClientOptions& options);
 
-  // A call or a stream under way. CancelAll cancels it as long as this object lives.
+  // A call or a stream under way. CancelAll cancels it as long as this object lives, which must not
+  // be longer than the connection.
   class Context {
    public:
-    explicit Context(std::shared_ptr<Connection> connection);
+    explicit Context(Connection* connection);
     ~Context();
     Context(const Context&) = delete;
     grpc::ClientContext& operator*() { return context_; }
@@ -38,14 +40,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
     grpc::ClientContext* get() { return &context_; }
 
    private:
-    const std::shared_ptr<Connection> connection_;
+    Connection* const connection_;
     grpc::ClientContext context_;
   };
 
   using ByteStream = grpc::ClientReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>;
 
-  // Calls a method. `done` is called on a thread of gRPC. `request` is read before this returns;
-  // `response` must live until then. A zero timeout is none.
+  // Calls a method. `done` is called on a thread of gRPC, which it must not block. `request` is
+  // read before this returns; `response` must live until then. A zero timeout is none.
   void Start(const char* method, const google::protobuf::MessageLite& request,
              google::protobuf::MessageLite* response, std::chrono::milliseconds timeout,
              std::function<void(const absl::Status&)> done);
@@ -59,12 +61,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
   absl::Status Translate(const grpc::Status& status) const;
 
   void CancelAll();
+  // Until all calls of Start have ended, unless this thread runs the callback of one.
+  void WaitForCallbacks();
   const ClientOptions& options() const { return options_; }
   std::string name() const;  // of this client
 
  private:
   explicit Connection(const ClientOptions& options) : options_(options) {}
   std::string Token();
+  void EndCallback(std::shared_ptr<Connection>* self);
 
   const ClientOptions options_;
   std::shared_ptr<grpc::Channel> channel_;
@@ -73,6 +78,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
       stub_;
   std::mutex mutex_;
   std::set<grpc::ClientContext*> under_way_;
+  int callbacks_ = 0;  // to come
+  std::condition_variable callback_ended_;
   std::string token_;               // last read from the file
   std::int64_t token_changed_ = 0;  // when the file was changed then [ns]
 };

@@ -137,7 +137,7 @@ class Subscription::Worker {
 
   // One stream, from its beginning to its end, and why it ended.
   absl::Status RunStream() {
-    Connection::Context context(client_->connection());
+    Connection::Context context(client_->connection().get());
     context->set_wait_for_ready(true);
     v1::Subscription request;
     int changes = 0;

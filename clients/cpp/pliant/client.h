@@ -63,7 +63,7 @@ class Client : public std::enable_shared_from_this<Client> {
   // INVALID_ARGUMENT for an address without a port or a file that cannot be read; UNAVAILABLE when
   // no server answers, or none of gRPC; FAILED_PRECONDITION when its version does not fit.
   static absl::StatusOr<std::shared_ptr<Client>> Connect(ClientOptions options = {});
-  ~Client();
+  ~Client();  // cancels calls under way, and waits for their callbacks unless it is called in one
   Client(const Client&) = delete;
 
   // Calls the method of a request: client->Call(v1::ListWorldsRequest()). Do not call it in
