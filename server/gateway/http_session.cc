@@ -33,8 +33,8 @@ constexpr std::chrono::seconds kIdleTime{60};
 constexpr std::uint32_t kMaxHead = 16 * 1024;
 constexpr std::uint64_t kMaxBody = 64 * 1024;
 
-// The page loads nothing from elsewhere and runs no inline script. Pages of allowed origins may
-// show it in a frame, such as notebooks.
+// The page loads nothing from elsewhere and runs no inline script. Pages of allowed origins, such
+// as notebooks, may show it in a frame.
 constexpr char kContentPolicy[] =
     "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
     "object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self' ";

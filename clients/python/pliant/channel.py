@@ -181,9 +181,14 @@ class Connection:
         if self._closed:
             return
         self._closed = True
+        with self._changed:
+            self._changed.notify_all()
         if os.getpid() == self._process:
             self._channel.unsubscribe(self._on_state)
-            self._channel.close()
+            # the channel's own thread looks every 0.2 s whether anyone wants to know its state
+            later = threading.Timer(0.5, self._channel.close)
+            later.daemon = True
+            later.start()
 
     @property
     def closed(self) -> bool:

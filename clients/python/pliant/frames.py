@@ -264,10 +264,9 @@ class Decoder:
             name = self.description.deformables[one.body].name
             if name not in bodies:
                 continue
-            state = bodies[name]
-            if state is self._bodies.get(
-                name
-            ):  # of a frame that was handed out, which stays as it is
+            state: Any = bodies[name]
+            # of a frame that was handed out, which stays as it is
+            if name in self._bodies and state is self._bodies[name]:
                 state = bodies[name] = copy.copy(state)
                 state.fields = dict(state.fields)
             field = Field(one)

@@ -130,9 +130,9 @@ class Recording:
             part.restart()
         return part.size
 
-    def _read(self, offset: int, max_bytes: int = _CHUNK) -> tuple[bytes, int]:
+    def _read(self, offset: int, max_bytes: int = 0) -> tuple[bytes, int]:
         request = record_pb2.FetchRecordingRequest(
-            name=self.name, offset=offset, max_bytes=max_bytes
+            name=self.name, offset=offset, max_bytes=max_bytes or _CHUNK
         )
         response = self._connection.call(
             "RecordService/FetchRecording", request, timeout=60, repeat=True

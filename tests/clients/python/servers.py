@@ -19,32 +19,40 @@ name: tested
 time_step: 0.01
 bodies:
   - {name: floor, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
-  - {name: paddle, rigid: {motion: KINEMATIC, pose: {position: [0.5, 0, 0.5]}, shapes: [{sphere:
-  {radius: 0.05}}]}} - {name: cube, rigid: {motion: FREE, density: 1000, pose: {position: [1, 0,
-  0.2]}, shapes: [{box: {size: [0.1, 0.1, 0.1]}}]}} - name: ball
+  - name: paddle
+    rigid: {motion: KINEMATIC, pose: {position: [0.5, 0, 0.5]}, shapes: [{sphere: {radius: 0.05}}]}
+  - name: cube
+    rigid:
+      motion: FREE
+      density: 1000
+      pose: {position: [1, 0, 0.2]}
+      shapes: [{box: {size: [0.1, 0.1, 0.1]}}]
+  - name: ball
     deformable:
       mesh: {sphere: {radius: 0.05}, edge_length: 0.02}
       pose: {position: [0, 0, 0.1]}
-      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.4, density:
-      1000}
+      material:
+        {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}
 probes:
   - {name: height, position: {body: cube}}
   - {name: speed, velocity: {body: cube}}
   - {name: strain, field: {body: ball, measure: VON_MISES_STRAIN, reduce: MAX}}
 """
 
-ARM_URDF = """<robot name="arm">
+LINK = """<inertial><origin xyz="0 0 0.1"/><mass value="1"/>
+  <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>"""
+ARM_URDF = f"""<robot name="arm">
   <link name="base"/>
-  <link name="upper"><inertial><origin xyz="0 0 0.1"/><mass value="1"/>
-    <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <link name="lower"><inertial><origin xyz="0 0 0.1"/><mass value="0.5"/>
-    <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/><origin xyz="0 0
-  1"/><axis xyz="0 1 0"/>
-    <limit lower="-1.5" upper="1.5" effort="100" velocity="3"/></joint>
-  <joint name="elbow" type="revolute"><parent link="upper"/><child link="lower"/><origin xyz="0 0
-  0.2"/><axis xyz="0 1 0"/>
-    <limit lower="-2" upper="2" effort="100" velocity="3"/></joint>
+  <link name="upper">{LINK}</link>
+  <link name="lower">{LINK}</link>
+  <joint name="shoulder" type="revolute">
+    <parent link="base"/><child link="upper"/><origin xyz="0 0 1"/><axis xyz="0 1 0"/>
+    <limit lower="-1.5" upper="1.5" effort="100" velocity="3"/>
+  </joint>
+  <joint name="elbow" type="revolute">
+    <parent link="upper"/><child link="lower"/><origin xyz="0 0 0.2"/><axis xyz="0 1 0"/>
+    <limit lower="-2" upper="2" effort="100" velocity="3"/>
+  </joint>
 </robot>
 """
 ARM = """

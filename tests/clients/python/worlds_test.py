@@ -4,7 +4,7 @@ import pathlib
 import tempfile
 import unittest
 
-from servers import SCENE, ServerProcess, WithServer, write_arm
+from servers import SCENE, ServerProcess, WithServer, wait_until, write_arm
 
 import pliant
 
@@ -25,12 +25,12 @@ class Worlds(WithServer):
     def test_errors_of_a_scene_keep_the_lines_of_the_server(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "bad.yaml"
-            file.write_text(SCENE.replace("density: 1000, pose", "density: -1, pose"))
+            file.write_text(SCENE.replace("density: 1000\n", "density: -1\n"))
             with self.assertRaises(pliant.SceneError) as refused:
                 self.server.create_world(file)
         self.assertRegex(
             str(refused.exception),
-            r"bad\.yaml:7:\d+: bodies\[2\]\.rigid\.density: -1 is not allowed",
+            r"bad\.yaml:11:\d+: bodies\[2\]\.rigid\.density: -1 is not allowed",
         )
         self.assertEqual(refused.exception.place, "bodies[2].rigid.density")
         self.assertEqual(
@@ -183,9 +183,9 @@ class Worlds(WithServer):
     def test_a_stop_is_latched(self):
         world = self.server.create_world(scene_yaml=SCENE)
         world.stop()
-        self.assertTrue(world.info.stopped)
+        self.assertTrue(wait_until(lambda: world.info.stopped, 5))
         world.resume()
-        self.assertFalse(world.info.stopped)
+        self.assertTrue(wait_until(lambda: not world.info.stopped, 5))
 
     def test_a_notebook_is_told_how_to_show_the_page(self):
         view = pliant.show(self.server, http=self.server_process.http)
