@@ -75,6 +75,7 @@ LIBRARIES = {
     "assimp": (r"assimp/", r"\$\{ASSIMP_LIBRARY\}", ["physics/scene"]),
     "meshoptimizer": (r"meshoptimizer\.h$", r"meshoptimizer::", ["server/stream"]),
     "tinyxml2": (r"tinyxml2\.h$", r"\$\{TINYXML2_LIBRARY\}", ["physics/scene"]),
+    "Qhull": (r"libqhull_r/", r"\$\{QHULL_LIBRARY\}", ["physics/geometry"]),
     "gRPC": (r"grpc(pp)?/", r"gRPC::|proto/stubs$", ["server/rpc", "clients"]),
     "Boost": (r"boost/", r"Boost::", ["server/gateway"]),
     "zstd": (r"zstd\.h$", r"\$\{ZSTD_LIBRARY\}", ["server/record"]),
