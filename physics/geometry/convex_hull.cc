@@ -12,6 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include <Eigen/Geometry>
 
+#include "physics/geometry/qhull.h"
+
 namespace pliant::physics {
 namespace {
 
@@ -285,6 +287,25 @@ TriangleMesh Compact(const std::vector<Vector3d>& points,
   return mesh;
 }
 
+// The hull of the corners of a hull alone, repeated as long as there are vertices inside faces and
+// edges.
+std::vector<std::array<int, 3>> KeepCorners(const std::vector<Vector3d>& points,
+                                            std::vector<std::array<int, 3>> triangles) {
+  std::vector<int> corners = FindCorners(points, triangles);
+  for (std::size_t before = triangles.size() / 2 + 2;
+       corners.size() >= 4 && corners.size() < before;) {
+    std::vector<Vector3d> kept;
+    for (const int v : corners) kept.push_back(points[v]);
+    Quickhull smaller(kept, kHullTolerance);
+    if (smaller.Run() != Quickhull::Result::kDone) break;
+    triangles = smaller.triangles();
+    for (auto& t : triangles) t = {corners[t[0]], corners[t[1]], corners[t[2]]};
+    before = corners.size();
+    corners = FindCorners(points, triangles);
+  }
+  return triangles;
+}
+
 }  // namespace
 
 absl::StatusOr<TriangleMesh> CalcConvexHull(const std::vector<Vector3d>& points) {
@@ -322,22 +343,14 @@ absl::StatusOr<TriangleMesh> CalcConvexHull(const std::vector<Vector3d>& points)
     shake = shake == 0 ? 4 * kHullTolerance : 4 * shake;
     if (result == Quickhull::Result::kConfused) continue;
 
-    // repeat with the corners alone, as long as there are vertices inside faces and edges
-    std::vector<std::array<int, 3>> triangles = hull.triangles();
-    std::vector<int> corners = FindCorners(scaled, triangles);
-    for (std::size_t before = triangles.size() / 2 + 2;
-         corners.size() >= 4 && corners.size() < before;) {
-      std::vector<Vector3d> kept;
-      for (const int v : corners) kept.push_back(scaled[v]);
-      Quickhull smaller(kept, kHullTolerance);
-      if (smaller.Run() != Quickhull::Result::kDone) break;
-      triangles = smaller.triangles();
-      for (auto& t : triangles) t = {corners[t[0]], corners[t[1]], corners[t[2]]};
-      before = corners.size();
-      corners = FindCorners(scaled, triangles);
-    }
-    return Compact(points, triangles);
+    return Compact(points, KeepCorners(scaled, hull.triangles()));
   }
+
+  // smooth scans of thousands of points confuse it every time
+  for (std::size_t i = 0; i < points.size(); ++i)
+    scaled[i] = (points[i] - lower - (upper - lower) / 2) / size;
+  if (auto triangles = CalcHullWithQhull(scaled))
+    return Compact(points, KeepCorners(scaled, *std::move(triangles)));
   return absl::InternalError(
       absl::StrCat("the convex hull of ", points.size(), " points could not be found"));
 }

@@ -78,6 +78,7 @@ LIBRARIES = {
     "meshoptimizer": (r"meshoptimizer\.h$", r"meshoptimizer::", ["server/stream"]),
     "tinyxml2": (r"tinyxml2\.h$", r"\$\{TINYXML2_LIBRARY\}", ["physics/scene"]),
     "gRPC": (r"grpc(pp)?/", r"gRPC::|proto/stubs$", ["server/rpc", "clients/cpp"]),
+    "Qhull": (r"libqhull_r/", r"\$\{QHULL_LIBRARY\}", ["physics/geometry"]),
     "Boost": (r"boost/", r"Boost::", ["server/gateway"]),
     "zstd": (r"zstd\.h$", r"\$\{ZSTD_LIBRARY\}", ["server/record"]),
     "zlib": (r"zlib\.h$", r"ZLIB::", ["server/record"]),

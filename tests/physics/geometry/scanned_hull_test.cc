@@ -1,0 +1,63 @@
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include <Eigen/Geometry>
+#include <gtest/gtest.h>
+
+#include "physics/geometry/convex_hull.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Vector3d;
+
+// Points of a smooth scan, in the single precision of an STL file.
+std::vector<Vector3d> ScanEllipsoid(int count, const Vector3d& radii) {
+  std::uint64_t state = 1;
+  const auto random = [&state] {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<double>(state >> 11) * 0x1p-52 - 1;
+  };
+  std::vector<Vector3d> points;
+  while (static_cast<int>(points.size()) < count) {
+    const Vector3d p(random(), random(), random());
+    if (!(p.norm() > 0.1)) continue;
+    points.push_back((p.normalized().cwiseProduct(radii)).cast<float>().cast<double>());
+  }
+  return points;
+}
+
+TEST(ScannedHull, SmoothScansOfThousandsOfPointsHaveOne) {
+  for (const Vector3d& radii : {Vector3d(0.1, 0.1, 0.1), Vector3d(0.1, 0.01, 0.002)}) {
+    for (const int count : {5223, 14412}) {
+      const std::vector<Vector3d> points = ScanEllipsoid(count, radii);
+      const auto hull = CalcConvexHull(points);
+      ASSERT_TRUE(hull.ok()) << hull.status();
+      // closed: each edge once in each direction
+      std::map<std::pair<int, int>, int> edges;
+      double outside = 0;
+      for (const auto& t : hull->triangles) {
+        for (int i = 0; i < 3; ++i) ++edges[{t[i], t[(i + 1) % 3]}];
+        const Vector3d& a = hull->vertices[t[0]];
+        const Vector3d normal =
+            (hull->vertices[t[1]] - a).cross(hull->vertices[t[2]] - a).normalized();
+        for (std::size_t i = 0; i < points.size(); i += 37)
+          outside = std::max(outside, normal.dot(points[i] - a));
+      }
+      for (const auto& [edge, number] : edges) {
+        EXPECT_EQ(number, 1);
+        EXPECT_EQ(edges.count({edge.second, edge.first}), 1u);
+      }
+      // no point is farther outside than the tolerance of the largest extent, 0.35 m
+      EXPECT_LT(outside, 4 * kHullTolerance * 0.35);
+      // the same again
+      EXPECT_EQ(CalcConvexHull(points)->triangles, hull->triangles);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pliant::physics
