@@ -82,25 +82,37 @@ void SparseHessian::FindSlots() {
   });
 }
 
-// Takes the slots of a contact that are multiples of one matrix, on one block, out of the list.
+// Takes the slots of a contact that are multiples of one matrix, on the block on which it has most,
+// out of the list.
 void SparseHessian::ShareMatrix(int contact) {
-  const auto begin = slots_.begin() + slot_starts_.back();
-  if (slots_.end() - begin < kMinWeighted) return;
+  const auto begin = slots_.begin() + slot_starts_.back(), last = slots_.end();
+  if (last - begin < kMinWeighted) return;
+  // the slots of a block are consecutive
+  auto first_slot = begin, end_slot = begin;
+  for (auto slot = begin; slot != last;) {
+    const int block = BlockOf(slot->node);
+    const auto next = std::find_if(slot, last, [&](const Slot& of) {
+      return of.node < first_nodes_[block] || of.node >= first_nodes_[block + 1];
+    });
+    if (next - slot > end_slot - first_slot) {
+      first_slot = slot;
+      end_slot = next;
+    }
+    slot = next;
+  }
+  if (end_slot - first_slot < kMinWeighted) return;
   const auto size = [](const Slot& slot) { return slot.J.squaredNorm(); };
-  const Slot largest = *std::ranges::max_element(begin, slots_.end(), {}, size);
+  const Slot largest = *std::ranges::max_element(first_slot, end_slot, {}, size);
   const double squared = size(largest);
   if (!(squared > 0)) return;
-  const int block = BlockOf(largest.node), first = first_nodes_[block],
-            end = first_nodes_[block + 1];
   const auto weight = [&](const Slot& slot) {
     return slot.J.cwiseProduct(largest.J).sum() / squared;
   };
   const auto is_multiple = [&](const Slot& slot) {
     const double w = weight(slot);
-    return slot.node >= first && slot.node < end && w != 0 &&
-           (slot.J - w * largest.J).squaredNorm() <= kRounding * kRounding * squared;
+    return w != 0 && (slot.J - w * largest.J).squaredNorm() <= kRounding * kRounding * squared;
   };
-  const auto count = std::count_if(begin, slots_.end(), is_multiple);
+  const auto count = std::count_if(first_slot, end_slot, is_multiple);
   if (count < kMinWeighted) return;
   Weighted& added = weighted_.emplace_back();
   added.contact = contact;
@@ -108,12 +120,12 @@ void SparseHessian::ShareMatrix(int contact) {
   added.num_nodes = static_cast<int>(count);
   added.Q = largest.J;
   is_weighted_[contact] = 1;
-  for (auto slot = begin; slot != slots_.end(); ++slot) {
+  for (auto slot = first_slot; slot != end_slot; ++slot) {
     if (!is_multiple(*slot)) continue;
     nodes_.push_back(slot->node);
     weights_.push_back(weight(*slot));
   }
-  slots_.erase(std::remove_if(begin, slots_.end(), is_multiple), slots_.end());
+  slots_.erase(std::remove_if(first_slot, end_slot, is_multiple), end_slot);
 }
 
 // Sorts the contacts by the nodes that they move by weights, and lists what else they move.
