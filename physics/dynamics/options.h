@@ -102,8 +102,11 @@ struct MethodOptions {
     return convex.theta == 1 && convex.theta_vq == 1 && convex.integrator == nullptr;
   }
 
-  // Whether the contact problem of a step can be exported, which takes reduced coordinates.
-  bool is_exportable() const { return !is_maximal(); }
+  // The option without which the contact problem of a step, which is one of reduced coordinates,
+  // cannot be exported: field and value below `method`. Empty where it can be.
+  std::string_view option_for_export() const {
+    return is_maximal() ? "nonsmooth.coordinates=REDUCED" : "";
+  }
 };
 
 // Name in scenes and reports.

@@ -33,16 +33,11 @@ void OverrideMethod(const std::string& method, v1::Scene* scene, SceneLog* log) 
   if (method.empty()) return;
   v1::Method* chosen = scene->mutable_method();
   log->MarkOverride("method", "--method");
-  if (method == "convex") {
-    chosen->mutable_convex();
-  } else if (method == "corrective") {
-    chosen->mutable_corrective();
-  } else if (method == "nonsmooth") {
-    chosen->mutable_nonsmooth();
-  } else if (method == "smooth") {
-    chosen->mutable_smooth();
+  const std::vector<std::string> known = MethodNames();
+  if (std::ranges::find(known, method) != known.end()) {
+    chosen->GetReflection()->MutableMessage(chosen,
+                                            v1::Method::descriptor()->FindFieldByName(method));
   } else {
-    const std::vector<std::string> known = {"convex", "corrective", "nonsmooth", "smooth"};
     log->ErrorAt({"--method", 0, 0}, "method",
                  absl::StrCat(Quoted(method), " is not a method; expected ", JoinWithOr(known),
                               DidYouMean(method, known)));
@@ -101,6 +96,13 @@ SceneResult LoadText(std::string_view yaml, const std::string& name, const Scene
 }
 
 }  // namespace
+
+std::vector<std::string> MethodNames() {
+  std::vector<std::string> names;
+  const google::protobuf::OneofDescriptor* kinds = v1::Method::descriptor()->oneof_decl(0);
+  for (int i = 0; i < kinds->field_count(); ++i) names.emplace_back(kinds->field(i)->name());
+  return names;
+}
 
 SceneResult LoadSceneFile(const std::string& path, const SceneOptions& options) {
   SceneLog log(path);

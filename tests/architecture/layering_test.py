@@ -131,7 +131,7 @@ class Catches(unittest.TestCase):
 
     def test_a_room_that_names_a_kind_of_body(self):
         for line in ("if (body.deformable) return;", "MakeFemBlock(FemParameters{});", "if (block->num_velocities() == 0) return;",
-                     "if (block->compliant_form() == nullptr) return;"):
+                     "if (block->compliant_form() == nullptr) return;", "ParticleBlock block;", "const ParticleModel& model;"):
             self.write("physics/geometry/bvh.h", line + "\n")
             self.found("physics/geometry/bvh.h", "names a kind of body")
 
@@ -140,6 +140,14 @@ class Catches(unittest.TestCase):
                      "ConvexOptions options;"):
             self.write("physics/geometry/bvh.h", line + "\n")
             self.found("physics/geometry/bvh.h", "names a method")
+
+    def test_a_server_that_quotes_a_method(self):
+        for line in ('CLI::IsMember({"convex"})', 'text << "add --set method." << name << ".coordinates=REDUCED";',
+                     '"unlike nonsmooth, it"'):
+            self.write("server/main/options.cc", "// \"convex\" in a comment\n" + line + "\n")
+            self.found("server/main/options.cc", "line 2", "in a string")
+        self.write("server/main/options.cc", '"  pliantd run cube.yaml --method corrective\\n"\n"a smoother ride"\n')
+        self.assertEqual(layering.problems(self.root), [])
 
     def test_bodies_methods_and_scenes_may_name_themselves(self):
         self.write("physics/fem/fem_block.cc", "FemBlock block;\n")

@@ -24,7 +24,7 @@ BODIES = {
     "fem": r"\bFem[A-Z]\w*",
     "rigid": r"(?<!v1::)\b(JointTree|MaximalTree|FreeBody|KinematicBody|RigidBody|FixedBody)(Block|Step)?\b",
     "shell": r"\bShell[A-Z]\w*",
-    "mpm": r"\b(Mpm|MaterialPoint)[A-Z]\w*",
+    "mpm": r"\bParticle(Block|Step|Model|Internals|Material)\w*",
     "any": r"(\.|->|\bbool )deformable\b|\bteam_kind\b|\bcompliant_form\(\)\s*[!=]=\s*nullptr|"
            r"\bnum_velocities\(\)\s*([!=]=|>)\s*0\b",
 }
@@ -75,6 +75,21 @@ def named_methods(file, text):
                 break
 
 
+# Lines of help that show a method as an example.
+HELP_EXAMPLES = re.compile(r"\bpliantd \w+ .*--method ")
+
+
+def quoted_methods(file, text):
+    """The server takes the names of methods from physics, and leaves to it what their options are called."""
+    if not file.startswith("server/"):
+        return
+    for number, line in enumerate(text.splitlines(), 1):
+        for quoted in re.findall(r'"((?:\\.|[^"\\])*)"', re.sub(r"(?:^|\s)//.*", "", line)):
+            match = re.search(rf"\b({'|'.join(METHODS)})\b|\.?\bcoordinates=", quoted)
+            if match and not HELP_EXAMPLES.search(quoted):
+                yield number, f"names a method or its option in a string ({match[0]})"
+
+
 def wide_lines(file, text):
     for number, line in enumerate(text.splitlines(), 1):
         if len(line) > MAX_COLUMNS:
@@ -112,6 +127,7 @@ RULES = {
     "dynamic_cast": casts,
     "named_bodies": named_bodies,
     "named_methods": named_methods,
+    "quoted_methods": quoted_methods,
     "wide_lines": wide_lines,
     "most_and_least": most_and_least,
 }
