@@ -12,7 +12,7 @@ using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
 // Smallest rotation that takes the unit vector a to b; identity if they are nearly opposite.
-Matrix3d CalcLeastTurn(const Vector3d& a, const Vector3d& b) {
+Matrix3d CalcSmallestTurn(const Vector3d& a, const Vector3d& b) {
   const double cosine = a.dot(b);
   if (cosine < -0.999) return Matrix3d::Identity();
   const Matrix3d cross = CrossMatrix(a.cross(b));
@@ -248,7 +248,7 @@ Matrix3d ContactKinematics::CalcFrame(const TrialConfiguration& trial, const Vec
                                       const Vector3d& core_B) const {
   const ContactPoint& contact = *contact_;
   const auto turn_onto = [&](const Vector3d& n) {
-    return Matrix3d(CalcLeastTurn(R_WC_.col(2), n) * R_WC_);
+    return Matrix3d(CalcSmallestTurn(R_WC_.col(2), n) * R_WC_);
   };
   switch (source_) {
     case NormalSource::kFixed:

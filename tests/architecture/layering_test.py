@@ -177,8 +177,24 @@ class Catches(unittest.TestCase):
         self.found("physics/geometry/bvh.h", "101 columns")
 
     def test_a_name_with_most_or_least(self):
-        self.write("physics/geometry/bvh.h", "constexpr int kMostDepth = 3;\n")
-        self.found("physics/geometry/bvh.h", "kMostDepth")
+        for name in ("kMostDepth", "kLeast", "LeastPush", "CalcLeastTurn", "least_mass", "most_projected_", "pairs_most"):
+            self.write("physics/geometry/bvh.h", f"int {name} = 3;\n")
+            self.found("physics/geometry/bvh.h", name)
+        # words of the language, and strings
+        self.write("physics/geometry/bvh.h", 'int at_most, least, AtMostTwo; // most\nPrint("most_depth");\n'
+                   "TEST(Bvh, MostPairsAreSkipped) {\n")
+        self.assertEqual(layering.problems(self.root), [])
+
+    def test_a_name_on_the_page_with_most_or_least(self):
+        self.write("web_viewer/src/scene/arrows.ts", "const kMost = 512;\n")
+        self.found("web_viewer/src/scene/arrows.ts", "kMost")
+
+    def test_a_comment_in_which_things_tell(self):
+        for line in ("// Told how much is built.", "int a;  // tells whose face it is"):
+            self.write("physics/geometry/bvh.h", line + "\n")
+            self.found("physics/geometry/bvh.h", "the field says")
+        self.write("physics/geometry/bvh.h", '// cannot tell from afar\nPrint("told");\n')
+        self.assertEqual(layering.problems(self.root), [])
 
     def test_exceptions_only_shrink(self):
         excepted = {"most_and_least": {"physics/geometry/bvh.h": 2}}

@@ -15,6 +15,8 @@ import sys
 EXCEPTIONS = "tests/architecture/exceptions.json"
 SOURCES = {".h", ".cc"}
 HOUSE = ["solvers", "physics", "server", "clients", "tests", "benchmarks"]
+# Sources of the page, for the rules on words.
+PAGE, PAGE_SOURCES = "web_viewer/src", {".ts"}
 MAX_COLUMNS = 100
 
 # Sources that build bodies and methods from a scene may name all of them.
@@ -96,10 +98,24 @@ def wide_lines(file, text):
             yield number, f"{len(line)} columns"
 
 
+# Names of limits, and of what is found, say max and min. `AtMost` and `AtLeast` are English, as are the names of tests.
+MOST_AND_LEAST = re.compile(r"\b(?!\w*At(?:Most|Least))\w*(?:Most|Least)(?![a-z])\w*|\b(?:most|least)_\w*|\b(?!at_)\w+_(?:most|least)\b")
+
+
 def most_and_least(file, text):
     for number, line in enumerate(strip_comments(text).splitlines(), 1):
-        if match := re.search(r"\bk(Most|Least)[A-Z]\w*", line):
-            yield number, f"{match[0]}: the field says kMax… and kMin…"
+        if re.match(r"\s*(TEST\w*|TYPED_TEST)\(", line):
+            continue
+        if match := MOST_AND_LEAST.search(line):
+            yield number, f"{match[0]}: the field says max and min"
+
+
+def told(file, text):
+    """Comments in which things tell, or are told: they report, return, print, receive."""
+    for number, line in enumerate(text.splitlines(), 1):
+        comment = re.search(r"(?:^|\s)//(.*)", line)
+        if comment and (match := re.search(r"\b([Tt]old|[Tt]ells)\b", comment[1])):
+            yield number, f"{match[0]}: the field says reported, returns, receives"
 
 
 # Rooms of the server that are given their time by a Timeline, and the file that reads the clock for it.
@@ -130,20 +146,26 @@ RULES = {
     "quoted_methods": quoted_methods,
     "wide_lines": wide_lines,
     "most_and_least": most_and_least,
+    "told": told,
 }
+
+
+# Rules that the page keeps, too.
+WORDS = {"most_and_least", "told"}
 
 
 def find(root):
     """Violations: rule → file → [(line, description)]."""
     found = {rule: collections.defaultdict(list) for rule in RULES}
-    for top in HOUSE:
+    for top in [*HOUSE, PAGE]:
+        suffixes, rules = (PAGE_SOURCES, WORDS) if top == PAGE else (SOURCES, RULES.keys())
         for path in sorted((root / top).rglob("*")):
-            if path.suffix not in SOURCES or not path.is_file():
+            if path.suffix not in suffixes or not path.is_file():
                 continue
             file = path.relative_to(root).as_posix()
             text = path.read_text()
-            for rule, check in RULES.items():
-                for line, what in check(file, text):
+            for rule in rules:
+                for line, what in RULES[rule](file, text):
                     found[rule][file].append((line, what))
     return found
 
