@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import tempfile
 import unittest
 
@@ -31,6 +32,36 @@ class House(unittest.TestCase):
         found = {room for room in ("server/service", "server/gateway")
                  if any(link.startswith("gRPC::") or link == "proto/stubs" for link in layering.linked_by(ROOT, room))}
         self.assertEqual(found, set())
+
+
+class Picture(unittest.TestCase):
+    """docs/images/house.svg shows the rooms: each in the group of its folder, above or left of the rooms that it knows."""
+
+    def places(self):
+        """Places of rooms in the picture: room → (x, y)."""
+        picture = (ROOT / "docs/images/house.svg").read_text()
+        rooms = picture[:picture.index("The life of a step")]
+        number = r'="([\d.]+)"'
+        groups = re.findall(rf'<rect class="group" x{number} y{number} width{number} height{number}[^>]*>\s*<text[^>]*>(\w+)/</text>', rooms)
+        found = {}
+        for x, y, name in re.findall(rf'<text class="t" x{number} y{number}>(\w+)</text>', rooms):
+            for left, top, width, height, folder in groups:
+                if 0 < float(x) - float(left) < float(width) and 0 < float(y) - float(top) < float(height):
+                    found[f"{folder}/{name}"] = (float(x), float(y))
+        return found
+
+    def test_every_room_is_in_the_group_of_its_folder(self):
+        missing = sorted(layering.ROOMS.keys() - self.places().keys())
+        self.assertEqual(missing, [], "docs/images/house.svg lacks rooms: draw them")
+
+    def test_what_a_room_knows_is_below_it_or_to_its_right(self):
+        places = self.places()
+        for room, known in layering.ROOMS.items():
+            for other in known:
+                if other == room or other.split("/")[0] != room.split("/")[0] or other not in places or room not in places:
+                    continue
+                (x, y), (other_x, other_y) = places[room], places[other]
+                self.assertTrue(other_y > y or (other_y == y and other_x > x), f"{room} knows {other}")
 
 
 class Catches(unittest.TestCase):
