@@ -8,6 +8,9 @@
 #include <system_error>
 #include <utility>
 
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
 #include "absl/strings/str_cat.h"
 
 #include "physics/scene/compiler.h"
