@@ -208,7 +208,7 @@ class OneThread {
   std::vector<double> ms_, beside_ms_, side_by_side_gains_;
 };
 
-ordered_json RunPaperCase(const PaperCase& given, int most_steps, int threads) {
+ordered_json RunPaperCase(const PaperCase& given, int max_steps, int threads) {
   ordered_json row{{"case", given.name}};
   ForgetPeakMemory();
   physics::SceneOptions options;
@@ -242,7 +242,7 @@ ordered_json RunPaperCase(const PaperCase& given, int most_steps, int threads) {
   std::optional<OneThread> one_thread;
   if (threads > 1) one_thread.emplace(scene.model, threads);
   const int whole = static_cast<int>(std::lround(given.duration / h));
-  const int steps = most_steps > 0 ? std::min(most_steps, whole) : whole;
+  const int steps = max_steps > 0 ? std::min(max_steps, whole) : whole;
   for (int k = 0; k < steps; ++k) {
     const double start = Now();
     const absl::Status status = world.Step();
@@ -555,13 +555,13 @@ void AddSlope(const std::string& prefix, const std::string& by, ordered_json* ro
 
 }  // namespace
 
-ordered_json RunHan2023(const std::string& only, int most_steps, int threads) {
+ordered_json RunHan2023(const std::string& only, int max_steps, int threads) {
   ordered_json rows = ordered_json::array();
   for (const auto& make : {PressCases, ArchCases, GraspCases, BarCases, ChainCases, TorusCases}) {
     for (const PaperCase& given : make()) {
       if (given.name.find(only) == std::string::npos) continue;
       std::fprintf(stderr, "running %s …\n", given.name.c_str());
-      rows.push_back(RunPaperCase(given, most_steps, threads));
+      rows.push_back(RunPaperCase(given, max_steps, threads));
     }
   }
   AddBarAgreement("bar", &rows);

@@ -61,8 +61,8 @@ Vector3d FindCube(const World& world) {
 struct Course {
   std::vector<double> ms;
   double converged = 0, iterations = 0, contacts = 0;
-  double least_force = 1e300, largest_force = 0;  // normal, on the cube [N]
-  double smallest_gap = 1e300;                    // in the last step [m]
+  double min_force = 1e300, max_force = 0;  // normal, on the cube [N]
+  double smallest_gap = 1e300;              // in the last step [m]
   double count() const { return static_cast<double>(ms.size()); }
 };
 
@@ -94,8 +94,8 @@ bool Run(
       force_z += contact.impulse_W.z() / world->model().time_step;
       course->smallest_gap = std::min(course->smallest_gap, contact.gap);
     }
-    course->least_force = std::min(course->least_force, std::abs(force_z));
-    course->largest_force = std::max(course->largest_force, std::abs(force_z));
+    course->min_force = std::min(course->min_force, std::abs(force_z));
+    course->max_force = std::max(course->max_force, std::abs(force_z));
   }
   return true;
 }
@@ -114,8 +114,8 @@ ordered_json RunCube(bool is_soft, const std::string& method) {
   if (world == nullptr) return fail();
   Course fall, rest, hold;
   if (!Run(world.get(), 2, none, &fall) || !Run(world.get(), 1, none, &rest)) return fail();
-  row["resting_force"] = 0.5 * (rest.least_force + rest.largest_force);
-  row["ripple"] = (rest.largest_force - rest.least_force) / kWeight;
+  row["resting_force"] = 0.5 * (rest.min_force + rest.max_force);
+  row["ripple"] = (rest.max_force - rest.min_force) / kWeight;
   row["penetration"] = -rest.smallest_gap;
 
   // push with four fifths of the friction limit

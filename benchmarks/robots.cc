@@ -98,7 +98,7 @@ struct PhaseRecord {
   // Times of steps in which the warm start sufficed (no iteration), and of the others.
   std::vector<double> warm_ms, solved_ms;
   double penetration = 0, slip = 0, drift = 0, contacts = 0, iterations = 0, converged = 0;
-  int steps = 0, most_iterations = 0;
+  int steps = 0, max_iterations = 0;
   std::vector<Vector3d> from;
 };
 
@@ -141,7 +141,7 @@ ordered_json RunCase(const std::string& name, const ordered_json& given) {
           record.penetration = std::max(record.penetration, -contact.gap);
         record.contacts += static_cast<double>(world.report().contacts.size());
         record.iterations += world.report().iterations;
-        record.most_iterations = std::max(record.most_iterations, world.report().iterations);
+        record.max_iterations = std::max(record.max_iterations, world.report().iterations);
         record.converged += world.report().converged ? 1 : 0;
         const bool begins = record.steps++ == 0;
         double moved = 0;
@@ -165,7 +165,7 @@ ordered_json RunCase(const std::string& name, const ordered_json& given) {
         {"drift_m_s", record.drift},
         {"contacts_mean", record.contacts / record.steps},
         {"iterations_mean", record.iterations / record.steps},
-        {"iterations_max", record.most_iterations},
+        {"iterations_max", record.max_iterations},
         {"converged_fraction", record.converged / record.steps},
         {"warm_steps", record.warm_ms.size() / kRuns},
         {"solved_steps", record.solved_ms.size() / kRuns}};

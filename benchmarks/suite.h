@@ -24,9 +24,9 @@ nlohmann::ordered_json RunLinalg(const std::string& only);
 nlohmann::ordered_json RunPeers(const std::string& only);
 
 // The examples of Han et al. 2023 §VII with the figures of its Table I beside ours. Takes at most
-// `most_steps` steps per case, or all of them if 0. With several threads, each case also runs
+// `max_steps` steps per case, or all of them if 0. With several threads, each case also runs
 // single-threaded in alternation, and as several single-threaded worlds in parallel.
-nlohmann::ordered_json RunHan2023(const std::string& only, int most_steps, int threads);
+nlohmann::ordered_json RunHan2023(const std::string& only, int max_steps, int threads);
 
 // Recursive corrective motion with the fast and the standard update, on boxes of the sizes in
 // Table 1 of Zeng et al. 2022.

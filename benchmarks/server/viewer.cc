@@ -38,8 +38,8 @@ class FrameLog {
     totals_->bytes.fetch_add(static_cast<std::int64_t>(bytes));
     // in a world in real time, a frame that arrives at once has the least difference of the two
     const double behind = Now() - frame.time() - frame.report().lag();
-    least_ = std::min(least_, behind);
-    stale_ = behind - least_ > kStale ? stale_ + 1 : 0;
+    min_behind_ = std::min(min_behind_, behind);
+    stale_ = behind - min_behind_ > kStale ? stale_ + 1 : 0;
     std::int64_t most = totals_->stale.load();
     while (stale_ > most && !totals_->stale.compare_exchange_weak(most, stale_)) {
     }
@@ -47,7 +47,7 @@ class FrameLog {
 
  private:
   Totals* const totals_;
-  double least_ = std::numeric_limits<double>::infinity();
+  double min_behind_ = std::numeric_limits<double>::infinity();
   std::int64_t stale_ = 0;  // in a row
 };
 

@@ -266,6 +266,11 @@ bool ContactDetector::Workspace::MakeTask(const Model& model, double h, const Sw
                                           double reach_of_speed, int a, int b,
                                           PairTask* task) const {
   if (is_immovable[a] && is_immovable[b]) return false;
+  // points of the same block interact through it, as particles do through their grid
+  if (a != b && kinds[a] == GeometryKind::kPoints && kinds[b] == GeometryKind::kPoints &&
+      model.bodies[a].block == model.bodies[b].block) {
+    return false;
+  }
   const std::vector<ContactParameters::Pair>& pairs = model.contact.pairs;
   const auto end = pairs.begin() + pair_starts[a + 1];
   const auto given = std::lower_bound(pairs.begin() + pair_starts[a], end, b,

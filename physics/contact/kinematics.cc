@@ -27,7 +27,7 @@ MatrixOf<T> CrossMatrixOf(const VectorOf<T>& v) {
 
 // Smallest rotation that takes the unit vector a to b; identity if they are nearly opposite.
 template <typename T>
-MatrixOf<T> CalcLeastTurn(const VectorOf<T>& a, const VectorOf<T>& b) {
+MatrixOf<T> CalcSmallestTurn(const VectorOf<T>& a, const VectorOf<T>& b) {
   const T cosine = a.dot(b);
   if (cosine < -0.999) return MatrixOf<T>::Identity();
   const MatrixOf<T> cross = CrossMatrixOf<T>(a.cross(b));
@@ -301,7 +301,7 @@ MatrixOf<typename View::Scalar> ContactKinematics::CalcFrame(
   const ContactPoint& contact = *contact_;
   const MatrixOf<T> R_WC = R_WC_.cast<T>();
   const auto turn_onto = [&](const VectorOf<T>& n) {
-    return MatrixOf<T>(CalcLeastTurn<T>(R_WC.col(2), n) * R_WC);
+    return MatrixOf<T>(CalcSmallestTurn<T>(R_WC.col(2), n) * R_WC);
   };
   // rotation of a side's frame or triangle since the start; identity if it has none
   const auto turn_of = [&](const Side& side, const Attachment& attachment) -> MatrixOf<T> {

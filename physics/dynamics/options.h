@@ -121,8 +121,12 @@ struct MethodOptions {
     return convex.theta == 1 && convex.theta_vq == 1 && convex.integrator == nullptr;
   }
 
-  // Whether the contact problem of a step can be exported, which takes reduced coordinates.
-  bool is_exportable() const { return !is_maximal() && kind != MethodKind::kSmooth; }
+  // What a command needs so that the contact problem of a step, which is one of impulses in reduced
+  // coordinates, can be exported; empty where it can be.
+  std::string_view flag_for_export() const {
+    if (kind == MethodKind::kSmooth) return "--method convex";
+    return is_maximal() ? "--set method.nonsmooth.coordinates=REDUCED" : "";
+  }
 };
 
 // Name in scenes and reports.

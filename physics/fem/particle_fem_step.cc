@@ -61,7 +61,7 @@ class ParticleFemStep final : public CompliantStep<NodeStep> {
   absl::Status Pose(const Stage& stage, const BlockState& base,
                     const BlockInputs& inputs) override {
     if (absl::Status status = Start(stage, base, inputs); !status.ok()) return status;
-    most_projected_ = 0;
+    max_projected_ = 0;
 
     // each node moves freely on its own
     const double alpha = model_->parameters.rayleigh_alpha, h = stage.h;
@@ -91,7 +91,7 @@ class ParticleFemStep final : public CompliantStep<NodeStep> {
   }
 
   FreeMotionReport free_motion_report() const override {
-    return {.projected_elements = most_projected_};
+    return {.projected_elements = max_projected_};
   }
 
   void Complete(std::span<const double> v_p, std::span<double> v) const override {
@@ -188,7 +188,7 @@ class ParticleFemStep final : public CompliantStep<NodeStep> {
       }
       StoreJacobian(b, R, J);
     }
-    most_projected_ = std::max(most_projected_, num_projected);
+    max_projected_ = std::max(max_projected_, num_projected);
     return All(sum == 0.0);
   }
 
@@ -298,7 +298,7 @@ class ParticleFemStep final : public CompliantStep<NodeStep> {
   std::vector<double> q_;
   FemModel::Deformation at_;
   MaterialResponse response_;
-  int most_projected_ = 0;  // max number of elements in an Evaluate of this step
+  int max_projected_ = 0;  // max number of elements in an Evaluate of this step
 };
 
 }  // namespace

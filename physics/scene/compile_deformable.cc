@@ -160,9 +160,9 @@ void SceneCompiler::DraftDeformableBody(const v1::DeformableBody& given, const s
   if (material.has_value()) {
     fem.materials.push_back(*material);
     const RestModuli moduli = CalcRestModuli(*material->material, material->parameters);
-    const bool told = material->material->parameters().data() == YoungAndPoisson().data();
-    body.youngs_modulus = told ? material->parameters[0] : moduli.youngs_modulus();
-    body.poissons_ratio = told ? material->parameters[1] : moduli.poissons_ratio();
+    const bool has_moduli = material->material->parameters().data() == YoungAndPoisson().data();
+    body.youngs_modulus = has_moduli ? material->parameters[0] : moduli.youngs_modulus();
+    body.poissons_ratio = has_moduli ? material->parameters[1] : moduli.poissons_ratio();
     body.density = material->density;
   }
 

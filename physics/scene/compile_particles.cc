@@ -370,7 +370,7 @@ std::shared_ptr<const Solid> SceneCompiler::ReadFill(const v1::ParticleFill& giv
 
 std::shared_ptr<const Solid> SceneCompiler::ReadFillFile(const v1::ParticleFill& given,
                                                          const std::string& path) {
-  // the content tells a surface from tetrahedra
+  // surface or tetrahedra: the content decides
   const std::optional<std::string> place = FindFile(given.file(), path + ".file");
   if (!place.has_value()) return nullptr;
   const absl::StatusOr<std::string> bytes = ReadMeshFileBytes(*place);

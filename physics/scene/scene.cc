@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
 
 #include "physics/scene/compiler.h"
 #include "physics/scene/import/import_files.h"
@@ -34,16 +36,11 @@ void OverrideMethod(const std::string& method, v1::Scene* scene, SceneLog* log) 
   if (method.empty()) return;
   v1::Method* chosen = scene->mutable_method();
   log->MarkOverride("method", "--method");
-  if (method == "convex") {
-    chosen->mutable_convex();
-  } else if (method == "corrective") {
-    chosen->mutable_corrective();
-  } else if (method == "nonsmooth") {
-    chosen->mutable_nonsmooth();
-  } else if (method == "smooth") {
-    chosen->mutable_smooth();
+  const std::vector<std::string> known = MethodNames();
+  if (std::ranges::find(known, method) != known.end()) {
+    chosen->GetReflection()->MutableMessage(chosen,
+                                            v1::Method::descriptor()->FindFieldByName(method));
   } else {
-    const std::vector<std::string> known = {"convex", "corrective", "nonsmooth", "smooth"};
     log->ErrorAt({"--method", 0, 0}, "method",
                  absl::StrCat(Quoted(method), " is not a method; expected ", JoinWithOr(known),
                               DidYouMean(method, known)));
@@ -112,6 +109,13 @@ SceneResult LoadSceneFiles(const std::vector<std::string>& paths, const SceneOpt
   SceneLog log(name);
   log.Error("", std::string(yaml.status().message()));
   return Refuse(&log);
+}
+
+std::vector<std::string> MethodNames() {
+  std::vector<std::string> names;
+  const google::protobuf::OneofDescriptor* kinds = v1::Method::descriptor()->oneof_decl(0);
+  for (int i = 0; i < kinds->field_count(); ++i) names.emplace_back(kinds->field(i)->name());
+  return names;
 }
 
 SceneResult LoadSceneFile(const std::string& path, const SceneOptions& options) {

@@ -40,7 +40,7 @@ struct SceneLimits {
   std::int64_t max_particles = 2'000'000;  // with the points on their surfaces, of all bodies
 };
 
-// Told how much of a scene is built, 0 to 1. Returns false to end that.
+// Receives the part of a scene that is built, 0 to 1. Returns false to end the build.
 using SceneProgress = std::function<bool(double share)>;
 
 struct SceneOptions {
@@ -70,6 +70,9 @@ struct ProbesResult {
 // messages.
 ProbesResult CompileProbes(const google::protobuf::RepeatedPtrField<v1::Probe>& given,
                            const std::string& name, const std::string& field, const Model& model);
+
+// Names of the methods that the schema of scenes has, in its order.
+std::vector<std::string> MethodNames();
 
 // A scene file; or a robot or mesh file, of which a scene is made (import/import_files.h) unless
 // files are limited to a folder.

@@ -8,8 +8,8 @@ namespace pliant::physics {
 
 // Wraps a method's stepper. A step that does not converge, or that gains energy, is repeated in two
 // halves, these again, down to 1/max_substeps of the step: bodies turn and deform less in each, so
-// that the linearisation at its start says more of its end. Halves replace a
-// step that did not converge only if they do, and one that did only if they gain less energy.
+// that the linearisation at its start says more of its end. Halves replace a step that did not
+// converge only if they do, and one that did only if they gain less energy.
 //
 // The energy of a step is judged where something turns; where contacts act along their directions
 // at its end, which may do work (`follows_directions`), always.

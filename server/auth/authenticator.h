@@ -19,7 +19,7 @@
 
 namespace pliant::server {
 
-// Tells who the owner of a bearer token is. All methods may be called from any thread.
+// Finds the owner of a bearer token. All methods may be called from any thread.
 class Authenticator {
  public:
   struct Options {

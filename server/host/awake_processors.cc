@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kRelaxations = 16;  // between two looks at the clock: about a microsecond
 
-// Tells the processor that this is a loop that waits, which spares power and its other hardware
+// Hints to the processor that this is a loop that waits, which spares power and its other hardware
 // thread.
 void Relax() {
 #if defined(__x86_64__)

@@ -20,7 +20,7 @@ class Command {
 std::unique_ptr<Command> MakeRunCommand(CLI::App* pliantd);
 std::unique_ptr<Command> MakeCheckCommand(CLI::App* pliantd);
 std::unique_ptr<Command> MakeDynamicsCommand(CLI::App* pliantd);
-// `arguments` of the command line are read again when the server is told to.
+// `arguments` of the command line are read again when the server is reloaded.
 std::unique_ptr<Command> MakeServeCommand(CLI::App* pliantd,
                                           const std::vector<std::string>& arguments);
 std::unique_ptr<Command> MakeReplayCommand(CLI::App* pliantd);

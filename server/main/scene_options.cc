@@ -1,10 +1,12 @@
 #include "server/main/scene_options.h"
 
+#include "physics/scene/scene.h"
+
 namespace pliant::server {
 
 void AddMethodOption(CLI::App* command, std::string* method) {
   command->add_option("--method", *method, "Solution method instead of the scene's")
-      ->check(CLI::IsMember({"convex", "corrective", "nonsmooth", "smooth"}));
+      ->check(CLI::IsMember(physics::MethodNames()));
 }
 
 void AddSceneOptions(CLI::App* command, SceneArguments* arguments) {

@@ -108,7 +108,7 @@ class WorldRecording : public StateObserver {
   SteadyTime last_flush_;
 };
 
-// What the metadata of a file tells of its recording.
+// Reads what the metadata of a file has of its recording.
 void ReadRecordingMetadata(const std::map<std::string, std::string>& metadata,
                            v1::Recording* recording);
 

@@ -111,7 +111,7 @@ int StatusOfFailure(const absl::Status& status) {
   }
 }
 
-// Tells how a replay ended. Returns the exit status.
+// Prints how a replay ended. Returns the exit status.
 int Conclude(const ReplayArguments& arguments, const v1::ReplayResponse& replay,
              std::ostream& err) {
   if (!replay.is_complete()) err << arguments.file << ": cut off; replayed up to there\n";

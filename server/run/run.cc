@@ -239,10 +239,10 @@ int Run(const RunOptions& options, std::ostream& out, std::ostream& err) {
         first, first + steps - 1);
     return kWrongUsage;
   }
-  if (!options.contact_problem.empty() && !model->method.is_exportable()) {
-    err << "pliantd run: --contact-problem describes problems in reduced coordinates; leave it "
-           "out, or add --set method."
-        << physics::MethodName(model->method.kind) << ".coordinates=REDUCED\n";
+  if (!options.contact_problem.empty() && !model->method.flag_for_export().empty()) {
+    err << "pliantd run: --contact-problem describes problems of impulses in reduced coordinates; "
+           "leave it out, or add "
+        << model->method.flag_for_export() << "\n";
     return kWrongUsage;
   }
   world.WatchEnergy(true);

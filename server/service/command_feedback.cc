@@ -131,7 +131,7 @@ void CommandFeedback::DropEndedLeases() {
 std::optional<v1::CommandResponse> CommandFeedback::CalcResponse(const std::string& lease_id,
                                                                  Lease* lease, SteadyTime now,
                                                                  SteadyTime* next) {
-  // that a step applied a command is told when the step survives a crash
+  // a command is reported as applied once its step would survive a crash
   const std::shared_ptr<const Published> published = lease->host->latest_written();
   if (published->version == lease->sent_version && !lease->pending) return std::nullopt;
   if (now < lease->next_due) {

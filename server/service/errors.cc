@@ -34,11 +34,11 @@ absl::Status SceneError(const std::vector<physics::SceneMessage>& messages, cons
     violation->set_field(message.path);
     violation->set_description(line);
   }
-  const int told = details.field_violations_size();
-  if (errors > told)
-    absl::StrAppend(&text, "\nand ", errors - told, " more; `pliantd check` shows all");
+  const int listed = details.field_violations_size();
+  if (errors > listed)
+    absl::StrAppend(&text, "\nand ", errors - listed, " more; `pliantd check` shows all");
   absl::Status status = absl::InvalidArgumentError(text);
-  if (told > 0) status.SetPayload(kBadRequestType, absl::Cord(details.SerializeAsString()));
+  if (listed > 0) status.SetPayload(kBadRequestType, absl::Cord(details.SerializeAsString()));
   return status;
 }
 

@@ -44,7 +44,7 @@ v1::World DescribeWorldNow(const std::string& id, const WorldSettings& settings,
   return world;
 }
 
-// A fault is told at once, even one that keeps the state from being written.
+// Faults are reported at once, even those that keep the state from being written.
 v1::World DescribeWorldNow(const WorldHost& host) {
   std::shared_ptr<const Published> published = host.latest();
   if (!published->fault) published = host.latest_written();
@@ -114,7 +114,7 @@ v1::World DescribeCreation(const std::string& name, const Creation& creation, St
   return world;
 }
 
-// Tells the caller its own role on a world that it may see.
+// Reports the caller's own role on a world that it may see.
 void SetCallerRole(const Call& call, const std::map<std::string, std::string>& labels,
                    v1::World* world) {
   const std::optional<Role> role = call.caller->identity.RoleOn(labels);

@@ -46,7 +46,7 @@ absl::Status Handlers::CheckRoleOnRecording(const Call& call,
   if (call.caller->identity.HasEverywhere(call.required)) return absl::OkStatus();
   const absl::Status denied = absl::PermissionDeniedError(
       absl::StrCat(std::string(call.method), " requires the role ", NameOf(call.required),
-                   " on every world for ", recording.name(), ", which tells no labels"));
+                   " on every world for ", recording.name(), ", whose labels are unknown"));
   Audit(*call.caller, call.method, recording.name(), denied);
   return denied;
 }

@@ -9,8 +9,8 @@ namespace pliant::solvers {
 namespace {
 
 // Approximate share of the work per part, small enough for threads to finish together, and the
-// least fraction of that share that makes a part.
-constexpr double kShare = 1.0 / 64, kLeast = 1.0 / 4;
+// smallest fraction of that share that makes a part.
+constexpr double kShare = 1.0 / 64, kMinShare = 1.0 / 4;
 
 // State of a part in VisitDown.
 enum : int { kToCome, kAtWork, kDone };
@@ -66,7 +66,7 @@ int Branches::Divide(int begin, int end) {
     // adjacent light trees form a part
     int light_begin = b, light_end = b, next = -1;
     const auto put_aside = [&] {
-      if (CountWork(light_begin, light_end) >= kLeast * grain_)
+      if (CountWork(light_begin, light_end) >= kMinShare * grain_)
         found_.push_back(Add(light_begin, light_end, {}));
       light_begin = light_end;
     };
@@ -94,7 +94,7 @@ int Branches::Divide(int begin, int end) {
   }
   // a light remainder forms a part too
   if (found_.size() > first_found && CountWork(b, e) <= grain_ &&
-      CountWork(b, e) >= kLeast * grain_)
+      CountWork(b, e) >= kMinShare * grain_)
     found_.push_back(Add(b, e, {}));
   const auto below = std::span(found_).subspan(first_found);
   std::ranges::sort(below, {}, [this](int part) { return parts_[part].begin; });

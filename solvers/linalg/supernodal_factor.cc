@@ -60,11 +60,11 @@ int EliminateNode(const SupernodeLayout& layout, const SupernodeLayout::Supernod
 [[gnu::always_inline]] inline void Fetch(const SupernodeLayout& layout, int supernode,
                                          const double* panels) {
   if (supernode < 0 || supernode >= static_cast<int>(layout.supernodes().size())) return;
-  constexpr std::size_t kMost = 16'384, kLine = 64;  // bytes
+  constexpr std::size_t kMaxBytes = 16'384, kLine = 64;  // bytes
   const auto& node = layout.supernodes()[supernode];
   const auto* begin = reinterpret_cast<const char*>(panels + node.panel);
   const std::size_t size = sizeof(double) * node.height() * node.width();
-  for (std::size_t i = 0; i < std::min(size, kMost); i += kLine) __builtin_prefetch(begin + i);
+  for (std::size_t i = 0; i < std::min(size, kMaxBytes); i += kLine) __builtin_prefetch(begin + i);
 }
 
 // Adds a child's rows to those of its parent: to the parent's columns, then to its rows.

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import tempfile
 import unittest
 
@@ -31,6 +32,36 @@ class House(unittest.TestCase):
         found = {room for room in ("server/service", "server/gateway")
                  if any(link.startswith("gRPC::") or link == "proto/stubs" for link in layering.linked_by(ROOT, room))}
         self.assertEqual(found, set())
+
+
+class Picture(unittest.TestCase):
+    """docs/images/house.svg shows the rooms: each in the group of its folder, above or left of the rooms that it knows."""
+
+    def places(self):
+        """Places of rooms in the picture: room → (x, y)."""
+        picture = (ROOT / "docs/images/house.svg").read_text()
+        rooms = picture[:picture.index("The life of a step")]
+        number = r'="([\d.]+)"'
+        groups = re.findall(rf'<rect class="group" x{number} y{number} width{number} height{number}[^>]*>\s*<text[^>]*>(\w+)/</text>', rooms)
+        found = {}
+        for x, y, name in re.findall(rf'<text class="t" x{number} y{number}>(\w+)</text>', rooms):
+            for left, top, width, height, folder in groups:
+                if 0 < float(x) - float(left) < float(width) and 0 < float(y) - float(top) < float(height):
+                    found[f"{folder}/{name}"] = (float(x), float(y))
+        return found
+
+    def test_every_room_is_in_the_group_of_its_folder(self):
+        missing = sorted(layering.ROOMS.keys() - self.places().keys())
+        self.assertEqual(missing, [], "docs/images/house.svg lacks rooms: draw them")
+
+    def test_what_a_room_knows_is_below_it_or_to_its_right(self):
+        places = self.places()
+        for room, known in layering.ROOMS.items():
+            for other in known:
+                if other == room or other.split("/")[0] != room.split("/")[0] or other not in places or room not in places:
+                    continue
+                (x, y), (other_x, other_y) = places[room], places[other]
+                self.assertTrue(other_y > y or (other_y == y and other_x > x), f"{room} knows {other}")
 
 
 class Catches(unittest.TestCase):
@@ -131,7 +162,7 @@ class Catches(unittest.TestCase):
 
     def test_a_room_that_names_a_kind_of_body(self):
         for line in ("if (body.deformable) return;", "MakeFemBlock(FemParameters{});", "if (block->num_velocities() == 0) return;",
-                     "if (block->compliant_form() == nullptr) return;"):
+                     "if (block->compliant_form() == nullptr) return;", "ParticleBlock block;", "const ParticleModel& model;"):
             self.write("physics/geometry/bvh.h", line + "\n")
             self.found("physics/geometry/bvh.h", "names a kind of body")
 
@@ -140,6 +171,14 @@ class Catches(unittest.TestCase):
                      "ConvexOptions options;"):
             self.write("physics/geometry/bvh.h", line + "\n")
             self.found("physics/geometry/bvh.h", "names a method")
+
+    def test_a_server_that_quotes_a_method(self):
+        for line in ('CLI::IsMember({"convex"})', 'text << "add --set method." << name << ".coordinates=REDUCED";',
+                     '"unlike nonsmooth, it"'):
+            self.write("server/main/options.cc", "// \"convex\" in a comment\n" + line + "\n")
+            self.found("server/main/options.cc", "line 2", "in a string")
+        self.write("server/main/options.cc", '"  pliantd run cube.yaml --method corrective\\n"\n"a smoother ride"\n')
+        self.assertEqual(layering.problems(self.root), [])
 
     def test_bodies_methods_and_scenes_may_name_themselves(self):
         self.write("physics/fem/fem_block.cc", "FemBlock block;\n")
@@ -169,8 +208,24 @@ class Catches(unittest.TestCase):
         self.found("physics/geometry/bvh.h", "101 columns")
 
     def test_a_name_with_most_or_least(self):
-        self.write("physics/geometry/bvh.h", "constexpr int kMostDepth = 3;\n")
-        self.found("physics/geometry/bvh.h", "kMostDepth")
+        for name in ("kMostDepth", "kLeast", "LeastPush", "CalcLeastTurn", "least_mass", "most_projected_", "pairs_most"):
+            self.write("physics/geometry/bvh.h", f"int {name} = 3;\n")
+            self.found("physics/geometry/bvh.h", name)
+        # words of the language, and strings
+        self.write("physics/geometry/bvh.h", 'int at_most, least, AtMostTwo; // most\nPrint("most_depth");\n'
+                   "TEST(Bvh, MostPairsAreSkipped) {\n")
+        self.assertEqual(layering.problems(self.root), [])
+
+    def test_a_name_on_the_page_with_most_or_least(self):
+        self.write("web_viewer/src/scene/arrows.ts", "const kMost = 512;\n")
+        self.found("web_viewer/src/scene/arrows.ts", "kMost")
+
+    def test_a_comment_in_which_things_tell(self):
+        for line in ("// Told how much is built.", "int a;  // tells whose face it is"):
+            self.write("physics/geometry/bvh.h", line + "\n")
+            self.found("physics/geometry/bvh.h", "the field says")
+        self.write("physics/geometry/bvh.h", '// cannot tell from afar\nPrint("told");\n')
+        self.assertEqual(layering.problems(self.root), [])
 
     def test_exceptions_only_shrink(self):
         excepted = {"most_and_least": {"physics/geometry/bvh.h": 2}}

@@ -15,6 +15,8 @@ import sys
 EXCEPTIONS = "tests/architecture/exceptions.json"
 SOURCES = {".h", ".cc"}
 HOUSE = ["solvers", "physics", "server", "clients", "tests", "benchmarks"]
+# Sources of the page, for the rules on words.
+PAGE, PAGE_SOURCES = "web_viewer/src", {".ts"}
 MAX_COLUMNS = 100
 
 # Sources that build bodies and methods from a scene may name all of them.
@@ -24,7 +26,7 @@ BODIES = {
     "fem": r"\bFem[A-Z]\w*",
     "rigid": r"(?<!v1::)\b(JointTree|MaximalTree|FreeBody|KinematicBody|RigidBody|FixedBody)(Block|Step)?\b",
     "shell": r"\bShell[A-Z]\w*",
-    "mpm": r"\b(Mpm|MaterialPoint)[A-Z]\w*",
+    "mpm": r"\bParticle(Block|Step|Model|Internals|Material)\w*",
     "any": r"(\.|->|\bbool )deformable\b|\bteam_kind\b|\bcompliant_form\(\)\s*[!=]=\s*nullptr|"
            r"\bnum_velocities\(\)\s*([!=]=|>)\s*0\b",
 }
@@ -75,16 +77,45 @@ def named_methods(file, text):
                 break
 
 
+# Lines of help that show a method as an example.
+HELP_EXAMPLES = re.compile(r"\bpliantd \w+ .*--method ")
+
+
+def quoted_methods(file, text):
+    """The server takes the names of methods from physics, and leaves to it what their options are called."""
+    if not file.startswith("server/"):
+        return
+    for number, line in enumerate(text.splitlines(), 1):
+        for quoted in re.findall(r'"((?:\\.|[^"\\])*)"', re.sub(r"(?:^|\s)//.*", "", line)):
+            match = re.search(rf"\b({'|'.join(METHODS)})\b|\.?\bcoordinates=", quoted)
+            if match and not HELP_EXAMPLES.search(quoted):
+                yield number, f"names a method or its option in a string ({match[0]})"
+
+
 def wide_lines(file, text):
     for number, line in enumerate(text.splitlines(), 1):
         if len(line) > MAX_COLUMNS:
             yield number, f"{len(line)} columns"
 
 
+# Names of limits, and of what is found, say max and min. `AtMost` and `AtLeast` are English, as are the names of tests.
+MOST_AND_LEAST = re.compile(r"\b(?!\w*At(?:Most|Least))\w*(?:Most|Least)(?![a-z])\w*|\b(?:most|least)_\w*|\b(?!at_)\w+_(?:most|least)\b")
+
+
 def most_and_least(file, text):
     for number, line in enumerate(strip_comments(text).splitlines(), 1):
-        if match := re.search(r"\bk(Most|Least)[A-Z]\w*", line):
-            yield number, f"{match[0]}: the field says kMax… and kMin…"
+        if re.match(r"\s*(TEST\w*|TYPED_TEST)\(", line):
+            continue
+        if match := MOST_AND_LEAST.search(line):
+            yield number, f"{match[0]}: the field says max and min"
+
+
+def told(file, text):
+    """Comments in which things tell, or are told: they report, return, print, receive."""
+    for number, line in enumerate(text.splitlines(), 1):
+        comment = re.search(r"(?:^|\s)//(.*)", line)
+        if comment and (match := re.search(r"\b([Tt]old|[Tt]ells)\b", comment[1])):
+            yield number, f"{match[0]}: the field says reported, returns, receives"
 
 
 # Rooms of the server that are given their time by a Timeline, and the file that reads the clock for it.
@@ -112,22 +143,29 @@ RULES = {
     "dynamic_cast": casts,
     "named_bodies": named_bodies,
     "named_methods": named_methods,
+    "quoted_methods": quoted_methods,
     "wide_lines": wide_lines,
     "most_and_least": most_and_least,
+    "told": told,
 }
+
+
+# Rules that the page keeps, too.
+WORDS = {"most_and_least", "told"}
 
 
 def find(root):
     """Violations: rule → file → [(line, description)]."""
     found = {rule: collections.defaultdict(list) for rule in RULES}
-    for top in HOUSE:
+    for top in [*HOUSE, PAGE]:
+        suffixes, rules = (PAGE_SOURCES, WORDS) if top == PAGE else (SOURCES, RULES.keys())
         for path in sorted((root / top).rglob("*")):
-            if path.suffix not in SOURCES or not path.is_file():
+            if path.suffix not in suffixes or not path.is_file():
                 continue
             file = path.relative_to(root).as_posix()
             text = path.read_text()
-            for rule, check in RULES.items():
-                for line, what in check(file, text):
+            for rule in rules:
+                for line, what in RULES[rule](file, text):
                     found[rule][file].append((line, what))
     return found
 

@@ -1,6 +1,6 @@
 // Runs the real server and a real browser for tests. Every process is ended through its own handle.
 //
-// PLIANTD             path of the server; default build/release/bin/pliantd
+// PLIANTD             path of the server; default build/release/bin/pliantd. Beside it is pliantd_recipes
 // CHROMIUM            path of the browser; default /usr/bin/chromium
 // PLIANT_SCREENSHOTS  folder for screenshots; default: none are taken
 import { spawn } from 'node:child_process';
@@ -17,12 +17,15 @@ const kAgainMs = 10000; // after this time an action is repeated
 
 export const kBinary = process.env.PLIANTD ?? join(kRoot, 'build', 'release', 'bin', 'pliantd');
 
+// The same server with the body of docs/extending.md.
+export const kRecipesBinary = join(dirname(kBinary), 'pliantd_recipes');
+
 // A running server with a scene, given relative to the repository root. `port` 0: any free port.
 export class Server {
-  static async start(port = 0, scene = join('scenes', 'soft_ball.yaml'), flags = []) {
+  static async start(port = 0, scene = join('scenes', 'soft_ball.yaml'), flags = [], binary = kBinary) {
     const args = ['serve', '--scene', scene, '--grpc-port', '0', '--http-port', String(port), ...flags];
-    const child = spawn(kBinary, args, { cwd: kRoot, stdio: ['ignore', 'pipe', 'pipe'] });
-    const server = new Server(child);
+    const child = spawn(binary, args, { cwd: kRoot, stdio: ['ignore', 'pipe', 'pipe'] });
+    const server = new Server(child, binary);
     try {
       server.url = await server.#ready();
     } catch (error) {
@@ -32,8 +35,9 @@ export class Server {
     return server;
   }
 
-  constructor(child) {
+  constructor(child, binary) {
     this.child = child;
+    this.binary = binary;
     this.log = '';
     this.ended = new Promise((resolve) => child.once('close', (code, signal) => resolve({ code, signal })));
   }
@@ -59,7 +63,7 @@ export class Server {
 
   #ready() {
     return new Promise((resolve, reject) => {
-      const fail = (why) => reject(new Error(`${kBinary}: ${why}\n${this.log}`));
+      const fail = (why) => reject(new Error(`${this.binary}: ${why}\n${this.log}`));
       const late = setTimeout(() => fail('did not become ready within 60 s'), 60000);
       let line = '';
       const keepLog = (text) => (this.log = (this.log + text).slice(-20000));

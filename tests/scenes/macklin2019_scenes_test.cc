@@ -1,5 +1,11 @@
 // The examples of Macklin et al. 2019 by the method of that paper, at its step of 8.3 ms, and the
 // control experiments that must fail.
+//
+// Schemes of friction: the paper's own is the fixed point (FIXED_POINT), which misses the tolerance
+// in many steps of its examples (measured counts at each use). The method's default lets cones
+// follow where the fixed point does not converge. The scenes of arch, fingers and grasps choose
+// cones from the start (CONE), which meet the tolerance in every step at about half the time of the
+// default (docs/methods.md, "Nonsmooth"); a scene that is loaded with "nonsmooth" runs the default.
 
 #include "tests/scenes/shipped_scene.h"
 
@@ -100,8 +106,12 @@ TEST(Macklin2019, IdentityScalingFailsOnTheHeavyStack) {
   EXPECT_GT(unscaled.moved, 1e-4);
 }
 
-TEST(Macklin2019, ParabolicArchStandsByFriction) {
-  World world = LoadShipped("parabolic_arch", {"sleeping=false"});
+// The scene's scheme of friction, and the method's default.
+constexpr const char* kArchMethods[] = {"", "nonsmooth"};
+
+void CheckArchStands(const std::string& method) {
+  SCOPED_TRACE(method);
+  World world = LoadShipped("parabolic_arch", {"sleeping=false"}, method);
   double mass = 0;
   for (const Body& body : world.model().bodies) {
     if (body.motion != Motion::kFree) continue;
@@ -122,11 +132,17 @@ TEST(Macklin2019, ParabolicArchStandsByFriction) {
   EXPECT_NEAR(thrust.x() / thrust.z(), 0.31, 0.03);
 }
 
+TEST(Macklin2019, ParabolicArchStandsByFriction) {
+  for (const char* method : kArchMethods) CheckArchStands(method);
+}
+
 TEST(Macklin2019, ParabolicArchFallsOnLittleFriction) {
-  World world = LoadShipped("parabolic_arch", {"contact.friction=0.2"});
-  const double crown = ReadVector(world, "crown").z();
-  RunRegardless(1, &world);
-  EXPECT_LT(ReadVector(world, "crown").z(), 0.5 * crown);
+  for (const char* method : kArchMethods) {
+    World world = LoadShipped("parabolic_arch", {"contact.friction=0.2"}, method);
+    const double crown = ReadVector(world, "crown").z();
+    RunRegardless(1, &world);
+    EXPECT_LT(ReadVector(world, "crown").z(), 0.5 * crown) << method;
+  }
 }
 
 TEST(Macklin2019, FingersLiftTheBall) {

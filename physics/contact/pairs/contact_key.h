@@ -29,6 +29,7 @@ enum class TouchKind : std::uint64_t {
   kVertexFace,    // a node of one deformable body against a triangle of another
   kPatch,         // part of a triangle against a rigid shape, or overlap of two triangles
   kPoint,         // a point of a set against a shape or a surface
+  kTwoPoints,     // a point of each set
 };
 
 }  // namespace pliant::physics

@@ -107,13 +107,13 @@ int ReduceManifold(std::size_t first, std::size_t most, std::vector<ManifoldPoin
   std::iter_swap(begin, deepest);
   for (std::size_t kept = first + 1; kept < first + most; ++kept) {
     std::size_t furthest = kept;
-    double most_distance = -1;
+    double max_distance = -1;
     for (std::size_t i = kept; i < n; ++i) {
       double nearest = std::numeric_limits<double>::infinity();
       for (std::size_t k = first; k < kept; ++k)
         nearest = std::min(nearest, ((*points)[i].p_W - (*points)[k].p_W).squaredNorm());
-      if (nearest > most_distance) {
-        most_distance = nearest;
+      if (nearest > max_distance) {
+        max_distance = nearest;
         furthest = i;
       }
     }

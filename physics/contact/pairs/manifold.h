@@ -55,8 +55,8 @@ class ManifoldBuilder {
                                  SupportFeature* feature);
 
   // Clips the incident feature to the prism over the reference face and appends the points nearer
-  // to its plane than the margin, at most 8. `reference_is_a` tells whose face it is; `rounding` is
-  // the incident body's.
+  // to its plane than the margin, at most 8. `reference_is_a`: the face is A's. `rounding` is the
+  // incident body's.
   void ClipToFace(const SupportFeature& reference, const SupportFeature& incident,
                   bool reference_is_a, double rounding, double margin,
                   std::vector<ManifoldPoint>* points);

@@ -114,4 +114,10 @@ void CollidePointsShape(const PointSet& points, const PlacedShape& placed, bool 
 void CollidePointsSurface(const PointSet& points, const TriangleSurface& surface, bool surface_is_a,
                           double margin, std::vector<Touch>* touches);
 
+// Appends the contacts of two sets of points: one for each two balls nearer than the margin. Points
+// without radius make none with each other, nor do points prescribed on both sides. The normal of
+// balls with the same centre is zero.
+void CollidePoints(const PointSet& a, const PointSet& b, double margin, NarrowScratch* scratch,
+                   std::vector<Touch>* touches);
+
 }  // namespace pliant::physics

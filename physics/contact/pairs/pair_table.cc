@@ -85,6 +85,12 @@ void PointsOnSurface(const CollisionGeometry& points, const CollisionGeometry& s
   CollidePointsSurface(*points.points, *surface.surface, kSurfaceIsA, settings.margin, touches);
 }
 
+void PointsOnPoints(const CollisionGeometry& a, const CollisionGeometry& b,
+                    const PairSettings& settings, NarrowScratch* scratch,
+                    std::vector<Touch>* touches) {
+  CollidePoints(*a.points, *b.points, settings.margin, scratch, touches);
+}
+
 // Calls kFunction with the two sides swapped.
 template <CollideFunction kFunction>
 void Swapped(const CollisionGeometry& a, const CollisionGeometry& b, const PairSettings& settings,
@@ -96,7 +102,7 @@ void Swapped(const CollisionGeometry& a, const CollisionGeometry& b, const PairS
 constexpr std::array<std::array<CollideFunction, kNumGeometryKinds>, kNumGeometryKinds> kTable{{
     {ShapesOnShapes, Swapped<SurfaceOnShapes<true>>, Swapped<PointsOnShapes<true>>},
     {SurfaceOnShapes<false>, SurfaceOnSurface, Swapped<PointsOnSurface<true>>},
-    {PointsOnShapes<false>, PointsOnSurface<false>, nullptr},
+    {PointsOnShapes<false>, PointsOnSurface<false>, PointsOnPoints},
 }};
 
 }  // namespace
@@ -104,8 +110,7 @@ constexpr std::array<std::array<CollideFunction, kNumGeometryKinds>, kNumGeometr
 void CollideGeometries(const CollisionGeometry& a, const CollisionGeometry& b,
                        const PairSettings& settings, NarrowScratch* scratch,
                        std::vector<Touch>* touches) {
-  const CollideFunction collide = kTable[static_cast<int>(a.kind)][static_cast<int>(b.kind)];
-  if (collide != nullptr) collide(a, b, settings, scratch, touches);
+  kTable[static_cast<int>(a.kind)][static_cast<int>(b.kind)](a, b, settings, scratch, touches);
 }
 
 void CollideWithSelf(const CollisionGeometry& geometry, const PairSettings& settings,

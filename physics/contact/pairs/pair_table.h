@@ -8,8 +8,7 @@
 namespace pliant::physics {
 
 // Appends the contacts of two bodies, or of a body with itself, with gap below the margin. The
-// functions are looked up in a table by the kinds of the two geometries. Points make no contact
-// with points: bodies of points interact through a shared grid.
+// functions are looked up in a table by the kinds of the two geometries.
 void CollideGeometries(const CollisionGeometry& a, const CollisionGeometry& b,
                        const PairSettings& settings, NarrowScratch* scratch,
                        std::vector<Touch>* touches);

@@ -31,7 +31,7 @@ Touch MakeTouch(const PointSet& points, int index, const Vector3d& n, double dis
 }
 
 // Outward normal of a closed surface at a nearest point. For edges and vertices, the angle-weighted
-// pseudonormal (Bærentzen & Aanæs 2005), which tells inside from outside.
+// pseudonormal (Bærentzen & Aanæs 2005), which distinguishes inside from outside.
 Vector3d CalcOutwardNormal(const TriangleSurface& surface, int triangle, TriangleFeature feature) {
   const int code = static_cast<int>(feature);
   if (code == 0) return surface.face_normal(triangle);
@@ -55,7 +55,77 @@ Vector3d CalcOutwardNormal(const TriangleSurface& surface, int triangle, Triangl
   return norm > 0 ? Vector3d(sum / norm) : surface.face_normal(triangle);
 }
 
+// Interval of a ball along an axis, grown by `margin`.
+struct Interval {
+  double lower, upper;
+};
+Interval FindInterval(const PointSet::Point& point, int axis, double margin) {
+  return {point.p_W[axis] - point.radius - margin, point.p_W[axis] + point.radius + margin};
+}
+
+// Lists the points whose balls are nearer to `box` than the margin, by the lower ends of their
+// intervals along `axis`.
+void SortAlong(const PointSet& points, AxisAlignedBox box, int axis, double margin,
+               std::vector<int>* order) {
+  order->clear();
+  box.Grow(margin);
+  points.VisitOverlaps(box, [&](int i) { order->push_back(i); });
+  const auto key = [&](int i) { return std::pair(FindInterval(points[i], axis, 0).lower, i); };
+  std::sort(order->begin(), order->end(), [&](int i, int j) { return key(i) < key(j); });
+}
+
+// Appends the contact of ball i of A and ball j of B if they are nearer than the margin.
+void CollideBalls(const PointSet& a, int i, const PointSet& b, int j, double margin,
+                  std::vector<Touch>* touches) {
+  const PointSet::Point &of_a = a[i], &of_b = b[j];
+  const double reach = of_a.radius + of_b.radius;
+  if (reach == 0 || (of_a.is_prescribed && of_b.is_prescribed)) return;
+  const Vector3d offset = of_b.p_W - of_a.p_W;
+  const double distance = std::sqrt(offset.squaredNorm());
+  if (!(distance - reach < margin)) return;
+  Touch& touch = touches->emplace_back();
+  touch.gap = distance - reach;
+  touch.nhat_AB_W = distance > 1e-9 * reach ? Vector3d(offset / distance) : Vector3d::Zero();
+  touch.p_W = of_a.p_W + (of_a.radius + 0.5 * touch.gap) * touch.nhat_AB_W;
+  // a point without radius represents no area: the contact has that of the ball
+  touch.area = of_a.area > 0 && of_b.area > 0 ? std::min(of_a.area, of_b.area)
+                                              : std::max(of_a.area, of_b.area);
+  touch.feature = MixKey({static_cast<std::uint64_t>(TouchKind::kTwoPoints),
+                          static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(j)});
+  touch.a = of_a.nodes;
+  touch.b = of_b.nodes;
+  touch.feature_a = {ContactFeature::Kind::kPoint, i};
+  touch.feature_b = {ContactFeature::Kind::kPoint, j};
+}
+
 }  // namespace
+
+void CollidePoints(const PointSet& a, const PointSet& b, double margin, NarrowScratch* scratch,
+                   std::vector<Touch>* touches) {
+  // sweep along the longest side of the overlap, where the fewest intervals intersect
+  const AxisAlignedBox &of_a = a.bounds(), &of_b = b.bounds();
+  int axis = 0;
+  (of_a.upper.cwiseMin(of_b.upper) - of_a.lower.cwiseMax(of_b.lower)).maxCoeff(&axis);
+  std::vector<int>&order_a = scratch->vertices, &order_b = scratch->candidates;
+  SortAlong(a, of_b, axis, margin, &order_a);
+  SortAlong(b, of_a, axis, margin, &order_b);
+  double widest = 0;
+  for (const int j : order_b) widest = std::max(widest, 2 * b[j].radius);
+
+  // a ball of B that ends before one of A begins starts at most its width earlier
+  std::size_t first = 0;
+  for (const int i : order_a) {
+    const Interval reach = FindInterval(a[i], axis, margin);
+    while (first < order_b.size() &&
+           FindInterval(b[order_b[first]], axis, 0).lower + widest < reach.lower) {
+      ++first;
+    }
+    for (std::size_t k = first; k < order_b.size(); ++k) {
+      if (FindInterval(b[order_b[k]], axis, 0).lower > reach.upper) break;
+      CollideBalls(a, i, b, order_b[k], margin, touches);
+    }
+  }
+}
 
 void CollidePointsShape(const PointSet& points, const PlacedShape& placed, bool shape_is_a,
                         bool is_immovable, double margin, std::vector<Touch>* touches) {

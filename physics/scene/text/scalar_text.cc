@@ -97,7 +97,7 @@ std::string ParseNumber(std::string_view text, double* number) {
   if (text[0] == '+') text.remove_prefix(1);
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
   if (error == std::errc::result_out_of_range) {
-    // strtod tells overflow from underflow, for which it gives the same bits
+    // strtod distinguishes overflow from underflow, for which it gives the same bits
     *number = std::strtod(std::string(text).c_str(), nullptr);
     if (!std::isfinite(*number)) return "is beyond the range of a double";
     return "";

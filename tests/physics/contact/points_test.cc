@@ -1,4 +1,8 @@
 #include <cmath>
+#include <random>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -114,6 +118,92 @@ TEST(PointsOnSurfaces, GapIsTheSignedDistanceLessTheRadius) {
         EXPECT_NEAR((p - (place.p - place.distance * place.n)).norm(), 0, 1e-12);
       }
     }
+  }
+}
+
+// Balls of different radii in two boxes that overlap, some of them points.
+PointSet ScatterBalls(int count, const Vector3d& center, unsigned seed) {
+  std::mt19937 random(seed);
+  const auto draw = [&] { return random() / 4294967296.0; };
+  PointSet points;
+  for (int i = 0; i < count; ++i) {
+    PointSet::Point& point = points.Add();
+    for (int r = 0; r < 3; ++r) point.p_W[r] = center[r] + 0.2 * (draw() - 0.5);
+    point.radius = i % 5 == 0 ? 0 : 0.02 * draw();
+    point.area = kPi * point.radius * point.radius;
+    point.is_prescribed = i % 7 == 0;
+    point.nodes.Add(i, 1);
+  }
+  points.Finish();
+  return points;
+}
+
+TEST(PointsOnPoints, EveryPairOfBallsWithinTheMarginTouchesOnce) {
+  const PointSet a = ScatterBalls(300, {0, 0, 0}, 1), b = ScatterBalls(400, {0.05, 0.1, 0.02}, 2);
+  for (const double margin : {1e-9, 0.002, 0.05}) {
+    std::set<std::pair<int, int>> expected;
+    for (int i = 0; i < a.size(); ++i) {
+      for (int j = 0; j < b.size(); ++j) {
+        const double reach = a[i].radius + b[j].radius;
+        if (reach == 0 || (a[i].is_prescribed && b[j].is_prescribed)) continue;
+        if ((a[i].p_W - b[j].p_W).norm() - reach < margin) expected.insert({i, j});
+      }
+    }
+    ASSERT_GT(expected.size(), 100u);
+    NarrowScratch scratch;
+    std::vector<Touch> touches;
+    CollidePoints(a, b, margin, &scratch, &touches);
+    std::set<std::pair<int, int>> found;
+    std::set<std::uint64_t> keys;
+    for (const Touch& touch : touches) {
+      const int i = touch.feature_a.index, j = touch.feature_b.index;
+      found.insert({i, j});
+      keys.insert(touch.feature);
+      EXPECT_EQ(touch.a, a[i].nodes);
+      EXPECT_EQ(touch.b, b[j].nodes);
+      // both surfaces are half the gap away from the contact, along the normal
+      const Vector3d half = 0.5 * touch.gap * touch.nhat_AB_W;
+      EXPECT_NEAR((touch.p_W - half - a[i].p_W - a[i].radius * touch.nhat_AB_W).norm(), 0, 1e-15);
+      EXPECT_NEAR((touch.p_W + half - b[j].p_W + b[j].radius * touch.nhat_AB_W).norm(), 0, 1e-15);
+    }
+    EXPECT_EQ(touches.size(), expected.size()) << margin;
+    EXPECT_EQ(keys.size(), expected.size());
+    EXPECT_EQ(found, expected);
+  }
+}
+
+TEST(PointsOnPoints, NormalOfBallsWithTheSameCenterIsZero) {
+  const PointSet points = MakePoint({0.1, 0.2, 0.3}, 0.01);
+  NarrowScratch scratch;
+  std::vector<Touch> touches;
+  CollidePoints(points, points, 0.002, &scratch, &touches);
+  ASSERT_EQ(touches.size(), 1u);
+  EXPECT_EQ(touches[0].gap, -0.02);
+  EXPECT_EQ(touches[0].nhat_AB_W, Vector3d::Zero());
+}
+
+TEST(PointsInWorlds, BodiesOfPointsTouchEachOtherUnlessTheyShareABlock) {
+  ContactWorld world;
+  const int a = world.AddPoints({{0, 0, 0}, {0.1, 0, 0}}, 0.01);
+  const int b = world.AddPoints({{0, 0, 0.021}, {0.1, 0, 0.019}}, 0.01);
+  const auto contacts = world.Detect();
+  ASSERT_EQ(contacts.size(), 2u);
+  for (const ContactPoint& contact : contacts) {
+    EXPECT_EQ(contact.body_a, a);
+    EXPECT_EQ(contact.body_b, b);
+    EXPECT_NEAR((Normal(contact) - Vector3d(0, 0, 1)).norm(), 0, 1e-15);
+    EXPECT_NEAR(std::abs(contact.gap), 1e-3, 1e-15);
+    EXPECT_NEAR(contact.area, kPi * 1e-4, 1e-15);
+  }
+  // what lies in one block interacts through it, whether or not other bodies stand between the two
+  for (const bool is_next : {true, false}) {
+    ContactWorld shared;
+    const int first = shared.AddPoints({{0, 0, 0}, {0.015, 0, 0}}, 0.01);
+    if (!is_next) shared.AddPoints({{5, 0, 0}}, 0.01);
+    Body second = shared.model.bodies[first];
+    std::swap(second.points.nodes[0], second.points.nodes[1]);
+    shared.model.bodies.push_back(std::move(second));
+    EXPECT_TRUE(shared.Detect().empty()) << is_next;
   }
 }
 

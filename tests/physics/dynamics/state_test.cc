@@ -80,7 +80,7 @@ TEST(StateBytes, ComeBackBitForBit) {
   EXPECT_EQ(ListNumbers(*state), ListNumbers(MakeState()));
 }
 
-// Each section that is omitted when empty is told from the others.
+// Each section that is omitted when empty is distinguished from the others.
 TEST(StateBytes, AnySectionMayBeMissing) {
   for (int missing = 0; missing < 32; ++missing) {
     State state = MakeState();

@@ -1,4 +1,4 @@
-// The nodes that carry particles: found, numbered and told apart as a plain search does.
+// The nodes that carry particles: found, numbered and distinguished as a plain search does.
 
 #include "physics/mpm/active_grid.h"
 

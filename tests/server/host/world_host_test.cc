@@ -233,7 +233,7 @@ TEST(WorldHost, StateIsReadBetweenTwoStepsOfARequest) {
   EXPECT_EQ(host->latest()->clock.kind, ClockMode::Kind::kStepping);
 }
 
-// Makes one step on a thread that lends itself, and tells whether that thread has made it.
+// Makes one step on a thread that lends itself, and returns whether that thread has made it.
 bool StepsOnLentThread(WorldHost& host) {
   std::promise<std::thread::id> made;
   host.Step(1, {}, [&](const Result&) { made.set_value(std::this_thread::get_id()); }, nullptr,

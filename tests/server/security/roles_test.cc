@@ -258,7 +258,7 @@ TEST_F(Roles, RoleOnSomeWorldsIsNoneOnOthers) {
       EXPECT_GT(denied, 0) << method.name;
     }
   }
-  // those of worlds are looked at below; GetServer tells of no world, and objects belong to those
+  // those of worlds are looked at below; GetServer names no world, and objects belong to those
   // who know their hash
   EXPECT_EQ(about_no_world,
             (std::set<std::string>{

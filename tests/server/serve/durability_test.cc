@@ -77,7 +77,7 @@ class Durability : public testing::Test {
     (*request.mutable_labels())["team"] = "grasp";
     return Call(*worlds_, &Worlds::CreateWorld, request, world);
   }
-  // Pushes the paddle along unless told otherwise, so that the log has inputs.
+  // Pushes the paddle along unless asked otherwise, so that the log has inputs.
   grpc::Status Step(const std::string& id, int steps, v1::StepWorldResponse* response,
                     bool drive = true) {
     v1::StepWorldRequest request;

@@ -449,7 +449,7 @@ double MeasureThreadTime() {
 // Runs `work` repeatedly and returns its shortest processor time on this thread [s], which does not
 // depend on other load on the machine.
 template <typename Work>
-double MeasureLeast(const Work& work) {
+double MeasureShortest(const Work& work) {
   double least = std::numeric_limits<double>::infinity();
   for (int i = 0; i < 30; ++i) {
     const double start = MeasureThreadTime();
@@ -470,10 +470,11 @@ TEST(Frame, OfSixHundredVerticesTakesLessThanHalfAStep) {
   ASSERT_GE(world.model().bodies[0].mesh.vertices.size(), 500u);
 
   // a step on this thread alone is the reference for machines of any speed, and under sanitizers
-  const double frame = MeasureLeast([&] { EncodeFrame(published, strain); });
+  const double frame = MeasureShortest([&] { EncodeFrame(published, strain); });
   double step = 0;
   tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
-  tbb::task_arena(1).execute([&] { step = MeasureLeast([&] { EXPECT_TRUE(world.Step().ok()); }); });
+  tbb::task_arena(1).execute(
+      [&] { step = MeasureShortest([&] { EXPECT_TRUE(world.Step().ok()); }); });
   RecordProperty("frame_microseconds", static_cast<int>(1e6 * frame));
   RecordProperty("step_microseconds", static_cast<int>(1e6 * step));
   EXPECT_LT(frame, 0.5 * step);

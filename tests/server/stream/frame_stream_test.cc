@@ -24,7 +24,7 @@ class Idle : public StepController {
   std::optional<SteadyTime> CalcNextChange() override { return std::nullopt; }
 };
 
-// A viewer. It takes frames, and acknowledges them if told to.
+// A viewer. It takes frames, and acknowledges them if asked to.
 class Recorder : public FrameSink {
  public:
   struct Sent {

@@ -51,7 +51,7 @@ struct WorldVerdict {
 WorldVerdict RunScene(const std::string& yaml, double duration);
 
 // The fewest parts with which a world still fails, found by leaving out one part after another.
-// `fails` tells whether the world of a scene does.
+// `fails` returns whether the world of a scene does.
 template <typename Fails>
 std::vector<int> FindFewestParts(const RandomWorld& world, const std::string& method,
                                  const Fails& fails) {

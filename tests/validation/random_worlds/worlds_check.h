@@ -56,7 +56,8 @@ inline WideLimits MakeWideLimits() {
 
 // Runs the worlds of `count` seeds, of which few may exceed the limits, and one step in a thousand
 // may miss.
-inline void CheckMostRandomWorlds(const std::string& method, std::uint64_t first_seed, int count) {
+inline void CheckAllButFewRandomWorlds(const std::string& method, std::uint64_t first_seed,
+                                       int count) {
   const auto& [narrow, wide, one_in] = MakeWideLimits();
   int steps = 0, missed = 0, beyond = 0;
   for (std::uint64_t seed = first_seed; seed < first_seed + count; ++seed) {

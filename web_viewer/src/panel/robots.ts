@@ -5,7 +5,7 @@ import { element } from './dom';
 import { jointEffort, jointPosition, jointRate, withPrefix } from './units';
 
 const kShowMs = 60; // update interval; numbers that change faster cannot be read
-const kMostPassive = 6; // groups with more joints, none of them driven, start collapsed
+const kMaxPassiveJoints = 6; // groups with more joints, none of them driven, start collapsed
 
 export interface RobotPort {
   set(robot: string, setting: Setting, fresh: boolean): void;
@@ -115,7 +115,7 @@ class RobotView {
     groupJoints(robot).forEach(({ title, joints, isGripper }, i) => {
       const group = make('details', '');
       // a long list of joints that cannot be driven starts collapsed
-      const isPassive = joints.length > kMostPassive && joints.every(({ drive }) => drive === 'none');
+      const isPassive = joints.length > kMaxPassiveJoints && joints.every(({ drive }) => drive === 'none');
       group.open = open && !isGripper && !isPassive && i < 2;
       group.append(make('summary', '', title));
       for (const joint of joints) {

@@ -15,7 +15,7 @@ import {
 } from 'three';
 import type { ContactInfo } from '../link/messages';
 
-const kMost = 512;
+const kMaxArrows = 512;
 const kUp = new Vector3(0, 1, 0);
 
 export class ForceArrows {
@@ -35,8 +35,8 @@ export class ForceArrows {
       depthFunc: GreaterDepth,
       depthWrite: false,
     });
-    this.shafts = new InstancedMesh(new CylinderGeometry(1, 1, 1, 10).translate(0, 0.5, 0), material, kMost);
-    this.heads = new InstancedMesh(new ConeGeometry(1, 1, 16).translate(0, 0.5, 0), material, kMost);
+    this.shafts = new InstancedMesh(new CylinderGeometry(1, 1, 1, 10).translate(0, 0.5, 0), material, kMaxArrows);
+    this.heads = new InstancedMesh(new ConeGeometry(1, 1, 16).translate(0, 0.5, 0), material, kMaxArrows);
     for (const mesh of [this.shafts, this.heads]) {
       mesh.instanceMatrix.setUsage(DynamicDrawUsage);
       mesh.frustumCulled = false;
@@ -44,7 +44,7 @@ export class ForceArrows {
       this.group.add(mesh);
 
       // draw hidden parts translucently through the body in front
-      const hidden = new InstancedMesh(mesh.geometry, veil, kMost);
+      const hidden = new InstancedMesh(mesh.geometry, veil, kMaxArrows);
       hidden.instanceMatrix = mesh.instanceMatrix;
       hidden.frustumCulled = false;
       hidden.count = 0;
@@ -68,7 +68,7 @@ export class ForceArrows {
     for (const contact of contacts) {
       direction.fromArray(contact.force);
       const size = direction.length();
-      if (!(size > 0.01 * this.largest) || this.count >= kMost) continue;
+      if (!(size > 0.01 * this.largest) || this.count >= kMaxArrows) continue;
       direction.divideScalar(size);
       if (passive(contact.b) && !passive(contact.a)) direction.negate();
       const length = reach * Math.sqrt(size / this.largest);

@@ -24,8 +24,8 @@ import { interestingBox, shapeGeometry, withGround } from './shapes';
 import { SoftBody } from './soft';
 import { ToolFrame } from './tool_frame';
 
-const kMostToLookBehind = 400; // with more bodies, the visibility test takes too long
-const kMostLooks = 40; // rays per visibility test
+const kMaxBodiesForRays = 400; // with more bodies, the visibility test takes too long
+const kMaxRays = 40; // rays per visibility test
 
 export interface RigidBody {
   info: RigidInfo;
@@ -196,9 +196,9 @@ export class Bodies {
   hidden(eye: Vector3): number {
     const links = this.rigid.filter(({ info, group }) => info.robot && group.children.some((child) => child instanceof Mesh));
     const things: Object3D[] = [...links.map(({ group }) => group), ...this.coloured.map(({ object }) => object)];
-    if (links.length === 0 || this.rigid.length > kMostToLookBehind) return 0;
+    if (links.length === 0 || this.rigid.length > kMaxBodiesForRays) return 0;
     for (const { object } of this.soft) object.geometry.boundingSphere = null;
-    const every = Math.ceil(things.length / kMostLooks);
+    const every = Math.ceil(things.length / kMaxRays);
     const chosen = things.filter((_, i) => i % every === 0);
     const solids: Object3D[] = [...this.rigid.map(({ group }) => group), ...this.soft.map(({ object }) => object)];
     const owner = (name: string) => this.rigid.find(({ info }) => info.name === name)?.info.robot || name;

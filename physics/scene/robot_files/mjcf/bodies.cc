@@ -457,12 +457,12 @@ class BodyWalker {
       link->has_inertia = false;
     }
     const bool massive = link->mass > 0;
-    if (!massive && settings.least_mass == 0) return;
-    link->mass = std::max(link->mass, settings.least_mass);
-    if (settings.least_inertia == 0 && !settings.balance_inertia) return;
+    if (!massive && settings.min_mass == 0) return;
+    link->mass = std::max(link->mass, settings.min_mass);
+    if (settings.min_inertia == 0 && !settings.balance_inertia) return;
     // both settings act on the principal moments
     Eigen::SelfAdjointEigenSolver<Matrix3d> solver(link->inertia);
-    Vector3d moments = solver.eigenvalues().cwiseMax(settings.least_inertia);
+    Vector3d moments = solver.eigenvalues().cwiseMax(settings.min_inertia);
     if (settings.balance_inertia && moments[0] + moments[1] < moments[2]) {
       moments.setConstant(moments.mean());
       log_->WarnOnce(body.place,

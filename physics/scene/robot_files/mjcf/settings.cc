@@ -70,8 +70,8 @@ void MjcfSettings::Read(const XmlElement& compiler, RobotLog* log) {
     first_inertia_group = static_cast<int>(groups[0]);
     last_inertia_group = static_cast<int>(groups[1]);
   }
-  ReadNumber(AttributeOf(compiler, "boundmass"), &least_mass, log, Range::kNotNegative);
-  ReadNumber(AttributeOf(compiler, "boundinertia"), &least_inertia, log, Range::kNotNegative);
+  ReadNumber(AttributeOf(compiler, "boundmass"), &min_mass, log, Range::kNotNegative);
+  ReadNumber(AttributeOf(compiler, "boundinertia"), &min_inertia, log, Range::kNotNegative);
   ReadBool(AttributeOf(compiler, "balanceinertia"), &balance_inertia, log);
   ReadNumber(AttributeOf(compiler, "settotalmass"), &total_mass, log);
   ReadBool(AttributeOf(compiler, "strippath"), &strip_paths, log);

@@ -18,8 +18,8 @@ struct MjcfSettings {
   enum class InertiaFrom { kAutomatic, kGeoms, kFile };
   InertiaFrom inertia_from = InertiaFrom::kAutomatic;
   int first_inertia_group = 0, last_inertia_group = 5;
-  double least_mass = 0;
-  double least_inertia = 0;
+  double min_mass = 0;
+  double min_inertia = 0;
   bool balance_inertia = false;
   double total_mass = -1;  // negative: as it comes
   bool strip_paths = false;

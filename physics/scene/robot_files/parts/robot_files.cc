@@ -157,11 +157,11 @@ absl::StatusOr<std::string> RobotFiles::Search(const std::string& uri,
       absl::StrCat("\"", uri, "\": no such file; looked for ", absl::StrJoin(candidates, ", ")));
 }
 
-absl::StatusOr<std::string> RobotFiles::Read(const std::string& path, std::int64_t most_bytes,
+absl::StatusOr<std::string> RobotFiles::Read(const std::string& path, std::int64_t max_bytes,
                                              const std::string& kind) {
   if (!options_.allow_files || !IsAllowed(path))
     return absl::PermissionDeniedError(absl::StrCat(path, " may not be read"));
-  absl::StatusOr<std::string> bytes = ReadMeshFileBytes(path, most_bytes, kind);
+  absl::StatusOr<std::string> bytes = ReadMeshFileBytes(path, max_bytes, kind);
   if (bytes.ok()) AddHash(*bytes);
   return bytes;
 }

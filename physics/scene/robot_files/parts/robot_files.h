@@ -28,7 +28,7 @@ class RobotFiles {
   absl::StatusOr<std::string> Find(const std::string& uri, const std::string& folder) const;
 
   // As ReadMeshFileBytes.
-  absl::StatusOr<std::string> Read(const std::string& path, std::int64_t most_bytes,
+  absl::StatusOr<std::string> Read(const std::string& path, std::int64_t max_bytes,
                                    const std::string& kind = "mesh");
 
   // The folder of the robot file, and of any file.

@@ -83,7 +83,7 @@ std::vector<NamedSolid> AllSolids() {
   return all;
 }
 
-double FindLeastDistance(const std::vector<Vector3d>& points) {
+double FindSmallestDistance(const std::vector<Vector3d>& points) {
   double least2 = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < points.size(); ++i)
     for (std::size_t k = 0; k < i; ++k)
@@ -141,7 +141,7 @@ TEST(ParticleFill, PoissonDisksAreSpreadEvenly) {
   for (const NamedSolid& of : AllSolids()) {
     const ParticleFill fill = Fill(of.solid, 0.1, Layout::kPoissonDisk);
     // the densest packing of as many balls has 1.12 spacings; random points come within 0.02
-    EXPECT_GT(FindLeastDistance(fill.positions), 0.06) << of.name;
+    EXPECT_GT(FindSmallestDistance(fill.positions), 0.06) << of.name;
     // no hole that a ball of that size would fit into
     for (int k = 0; k < 200; ++k) {
       const Vector3d unit(0.5 + 0.5 * CalcSinCos(12.9 * k).sin,
@@ -242,7 +242,7 @@ TEST(SurfacePoints, AreOnTheSurfaceAndAboutOnePerSpacingSquared) {
 TEST(SurfacePoints, AreSpreadEvenly) {
   for (const NamedSolid& of : AllSolids()) {
     const std::vector<Vector3d> points = SpreadOverSurface(of.solid, 0.1);
-    EXPECT_GT(FindLeastDistance(points), 0.045) << of.name;
+    EXPECT_GT(FindSmallestDistance(points), 0.045) << of.name;
     // no particle near the surface is without one
     const ParticleFill fill = Fill(of.solid, 0.1);
     for (std::size_t i = 0; i < fill.positions.size(); ++i) {
