@@ -41,8 +41,8 @@ nlohmann::ordered_json RunMethods(const std::string& only);
 nlohmann::ordered_json RunMacklin2019(const std::string& only, int threads);
 
 // The shipped scenes of particles, with the figures of Table I of Zong et al. 2024 where it has
-// them. Takes at most `most_steps` steps per case, or all of them if 0.
-nlohmann::ordered_json RunZong2024(const std::string& only, int most_steps);
+// them. Takes at most `max_steps` steps per case, or all of them if 0.
+nlohmann::ordered_json RunZong2024(const std::string& only, int max_steps);
 
 // Bodies that fall onto fixed ones, over all phases of the step in which they arrive: overlap and
 // rebound of every method.

@@ -17,7 +17,7 @@ namespace {
 using nlohmann::ordered_json;
 using physics::World;
 
-struct Line {
+struct PaperLine {
   const char* scene;
   double cell_size;  // that of the scene [m]
   double seconds;    // of its run
@@ -26,7 +26,7 @@ struct Line {
   double velocities, step_seconds;
   double limit_ms;  // a step is to take no longer; 0: as long as it likes
 };
-constexpr Line kLines[] = {
+constexpr PaperLine kPaperLines[] = {
     {"particle_ball_on_slope", 0.2, 1, 6777, 1075.5, 0, 40},
     {"particle_panels", 0.025, 2, 0, 0, 0, 0},
     {"close_lift_shake", 0.025, 3.5, 3456, 1576.0, 1.94, 60},
@@ -45,7 +45,7 @@ int CountParticles(const physics::Model& model) {
   return count;
 }
 
-ordered_json RunLine(const Line& line, int most_steps) {
+ordered_json RunPaperLine(const PaperLine& line, int max_steps) {
   ordered_json row{{"case", line.scene}, {"cell_size", line.cell_size}};
   physics::SceneOptions options;
   options.overrides = {"sleeping=false"};
@@ -61,7 +61,7 @@ ordered_json RunLine(const Line& line, int most_steps) {
   const int particles = CountParticles(*scene.model);
   const double h = scene.model->time_step;
   int count = static_cast<int>(std::lround(line.seconds / h));
-  if (most_steps > 0) count = std::min(count, most_steps);
+  if (max_steps > 0) count = std::min(count, max_steps);
   std::vector<double> seconds, contacts;
   double velocities = 0, iterations = 0, relinearisations = 0, converged = 0;
   for (int n = 0; n < count; ++n) {
@@ -109,12 +109,12 @@ ordered_json RunLine(const Line& line, int most_steps) {
 
 }  // namespace
 
-ordered_json RunZong2024(const std::string& only, int most_steps) {
+ordered_json RunZong2024(const std::string& only, int max_steps) {
   ordered_json rows = ordered_json::array();
-  for (const Line& line : kLines) {
+  for (const PaperLine& line : kPaperLines) {
     if (std::string(line.scene).find(only) == std::string::npos) continue;
     std::fprintf(stderr, "%s\n", line.scene);
-    rows.push_back(RunLine(line, most_steps));
+    rows.push_back(RunPaperLine(line, max_steps));
   }
   return rows;
 }

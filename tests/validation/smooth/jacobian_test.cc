@@ -84,10 +84,10 @@ class Posed {
   std::vector<double> v_;
 };
 
-void ExpectExactJacobian(const std::string& bodies, int least_contacts) {
+void ExpectExactJacobian(const std::string& bodies, int min_contacts) {
   for (const bool is_anchored : {false, true}) {
     Posed posed(bodies, is_anchored);
-    EXPECT_GE(posed.num_touching(), least_contacts);
+    EXPECT_GE(posed.num_touching(), min_contacts);
     // a fixed sequence of directions
     std::uint64_t seed = 12345;
     for (int k = 0; k < 10; ++k) {

@@ -242,8 +242,8 @@ absl::StatusOr<MeshedSurface> MeshSurface(TriangleMesh surface, const SurfaceMes
         " tetrahedra; expected at most ", options.max_tetrahedra, ". Use a longer edge"));
   }
   if (thin_share > kThinShare) {
-    const double least_edge = options.refine ? kMinRefinement * edge : edge;
-    if (resolved < least_edge) {
+    const double min_edge = options.refine ? kMinRefinement * edge : edge;
+    if (resolved < min_edge) {
       result.warnings.push_back(absl::StrCat(
           "is thinner than its edge length of ", edge, " m: ", thinnest,
           " m over a hundredth of its ", "surface. Use edge_length: ", resolved,
