@@ -39,6 +39,7 @@ class GamepadControl;
 class Gripper;
 class Material;
 class Method;
+class Pair;
 class ParticleBody;
 class ParticleFill;
 class ParticleMaterial;

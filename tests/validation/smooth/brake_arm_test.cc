@@ -11,7 +11,7 @@ namespace {
 class BrakeArm : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(BrakeArm, RestsSteadilyOnTheForceOfItsBalance) {
-  constexpr double kLength = 0.5, kRadius = 0.02, kDistance = 1e-4, kSteepness = 1.5;
+  constexpr double kLength = 0.5, kRadius = 0.02, kSteepness = 1.5;
   const double across = 1 / std::sqrt(1 + kSteepness * kSteepness), down = kSteepness * across;
   const double x = kLength * across, y = kLength * down + kRadius;
   // two balls hold the hinge's axis; a ball at each end puts the centre of mass into the middle
