@@ -60,7 +60,7 @@ class Posed {
     std::vector<double> product(n, 0.0);
     for (const auto& [row, column, value] : jacobian.entries) product[row] += value * d[column];
     // the error of the quotient falls as its square, down to rounding
-    const double step = 1e-5;
+    const double step = 2e-6;
     for (int i = 0; i < n; ++i) v[i] = v_[i] - step * d[i];
     EXPECT_TRUE(balance_.CalcResidual(v, low));
     for (int i = 0; i < n; ++i) v[i] = v_[i] + step * d[i];
