@@ -43,10 +43,7 @@ std::optional<std::vector<std::array<int, 3>>> CalcHullWithQhull(
         ++count;
       }
       simple = simple && count == 3;
-      const Vector3d& a = points[corners[0]];
-      const Vector3d normal = (points[corners[1]] - a).cross(points[corners[2]] - a);
-      if (normal.dot(Vector3d(facet->normal[0], facet->normal[1], facet->normal[2])) < 0)
-        std::swap(corners[1], corners[2]);
+      if (facet->toporient) std::swap(corners[1], corners[2]);
       triangles.push_back(corners);
     }
   }
@@ -54,6 +51,14 @@ std::optional<std::vector<std::array<int, 3>>> CalcHullWithQhull(
   int blocks = 0, bytes = 0;
   qh_memfreeshort(qh, &blocks, &bytes);
   if (!simple || triangles.size() < 4) return std::nullopt;
+
+  // its orientation is that of the facets' topology, which no sliver confuses; the sign is a
+  // convention of the library
+  double six_volumes = 0;
+  for (const auto& t : triangles) six_volumes += points[t[0]].dot(points[t[1]].cross(points[t[2]]));
+  if (six_volumes < 0) {
+    for (auto& t : triangles) std::swap(t[1], t[2]);
+  }
   return triangles;
 }
 
