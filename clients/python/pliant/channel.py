@@ -36,7 +36,7 @@ _OPTIONS = [
     ("grpc.enable_http_proxy", 0),
     # a server that listens again is found within a second
     ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.min_reconnect_backoff_ms", 100),
+    ("grpc.min_reconnect_backoff_ms", 5_000),  # that one attempt may take
     ("grpc.max_reconnect_backoff_ms", 600),
     ("grpc.use_local_subchannel_pool", 1),
     ("grpc.client_idle_timeout_ms", 2**31 - 1),
