@@ -95,10 +95,10 @@ class PliantdTest : public testing::Test {
     arguments.insert(arguments.end(), more.begin(), more.end());
     pliantd_ = std::make_unique<server::Program>(arguments, folder_ + "/errors.txt");
     static const std::regex kReady(
-        R"re(.*"grpc": "127\.0\.0\.1:(\d+)", "http": "https?://127\.0\.0\.1:(\d+)"[^]*)re");
+        R"re("grpc": "127\.0\.0\.1:(\d+)", "http": "https?://127\.0\.0\.1:(\d+)")re");
     std::smatch ports;
     const std::string line = pliantd_->ReadLine();
-    ASSERT_TRUE(std::regex_match(line, ports, kReady)) << line;
+    ASSERT_TRUE(std::regex_search(line, ports, kReady)) << line;
     port_ = ports[1];
     http_port_ = ports[2];
   }
