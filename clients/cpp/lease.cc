@@ -90,7 +90,7 @@ class Lease::Keeper {
     return client_->Call(request, {.timeout = kLapse}).status();
   }
 
-  // Renews at once, to find out whether it still holds. A call that fails for another reason tells
+  // Renews at once, to find out whether it still holds. A call that fails for another reason says
   // nothing as long as the lease cannot have lapsed. Returns whether it was renewed.
   bool Check() {
     const SteadyClock::time_point asked_at = SteadyClock::now();
