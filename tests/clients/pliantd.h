@@ -94,9 +94,9 @@ class PliantdTest : public testing::Test {
                                        "--data-dir", folder_ + "/data"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     pliantd_ = std::make_unique<server::Program>(arguments, folder_ + "/errors.txt");
-    static const std::regex kReady(R"(.*"grpc": "127\.0\.0\.1:(\d+)", "http"
-                                   : "https?://127\.0\.0\.1:(\d+)".*\n) ");
-        std::smatch ports;
+    static const std::regex kReady(
+        R"re(.*"grpc": "127\.0\.0\.1:(\d+)", "http": "https?://127\.0\.0\.1:(\d+)".*\n)re");
+    std::smatch ports;
     const std::string line = pliantd_->ReadLine();
     ASSERT_TRUE(std::regex_match(line, ports, kReady)) << line;
     port_ = ports[1];
