@@ -32,8 +32,12 @@ enum class Compromise {
   kTravelBeyondSize,       // bodies that move farther in the step than they are long
   kImpactLimit,            // islands with more collisions in a step than are followed
   kHalved,                 // steps and substeps repeated in halves (Model::max_substeps)
+  kRecursionsOverPlan,     // corrective recursions beyond `recursions`
+  // Corrections solved once more along the directions at the start of the step, since the
+  // recursions ended far from a solution.
+  kStartDirections,
 };
-inline constexpr std::array<std::string_view, 11> kCompromiseNames{"newton_above_tolerance",
+inline constexpr std::array<std::string_view, 13> kCompromiseNames{"newton_above_tolerance",
                                                                    "friction_clamped",
                                                                    "cone_iterations_over_budget",
                                                                    "redetection_limit",
@@ -43,7 +47,9 @@ inline constexpr std::array<std::string_view, 11> kCompromiseNames{"newton_above
                                                                    "collapsed_dropped",
                                                                    "travel_beyond_size",
                                                                    "impact_limit",
-                                                                   "halved"};
+                                                                   "halved",
+                                                                   "recursions_over_plan",
+                                                                   "start_directions"};
 
 // Number of occurrences of each compromise.
 class CompromiseCounts {
