@@ -59,7 +59,7 @@ TEST(ClayServer, ARunExportsFieldsAndTheContactProblemOfAStep) {
   options.contact_problem = folder.File("problem.json");
   options.at_step = 150;
   std::ostringstream out, err;
-  ASSERT_EQ(Run(options, out, err), kDone) << err.str();
+  ASSERT_EQ(server::Run(options, out, err), kDone) << err.str();
 
   const World world = LoadClay();
   const int vertices = static_cast<int>(world.model().bodies[1].mesh.vertices.size());
