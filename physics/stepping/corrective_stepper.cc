@@ -341,8 +341,11 @@ class CorrectiveStepper final : public Stepper {
       };
       record();
       recursions_left_ -= result.recursions;
+      report->compromises[Compromise::kRecursionsOverPlan] +=
+          std::max(0, result.recursions - options.recursions);
       if (GoesOn() && !result.converged && result.residual > kMaxEndResidual) {
         // along the directions at the start, which are taken instead, contacts gain no energy
+        ++report->compromises[Compromise::kStartDirections];
         geometry_.Reset(&problem_);
         of_solver.scheme = solvers::CorrectionOptions::Scheme::kSingle;
         of_solver.begins_with_sweeps = of_solver.continues = false;

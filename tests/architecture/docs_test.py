@@ -28,6 +28,18 @@ def schema_names(text):
     return fields | choices
 
 
+class Compromises(unittest.TestCase):
+    """docs/methods.md says of each kind of compromise what happened and what to do."""
+
+    def test_every_kind_is_explained_and_no_other(self):
+        header = (ROOT / "physics/stepping/report/step_report.h").read_text()
+        kinds = re.findall(r'"(\w+)"', re.search(r"kCompromiseNames\{([^}]*)\}", header)[1])
+        self.assertGreater(len(kinds), 10)
+        section = re.search(r"^## Compromises\n(.*?)^## ", (ROOT / "docs/methods.md").read_text(), re.M | re.S)[1]
+        rows = re.findall(r"^\| `(\w+)` \| (.+?) \| (.+?) \|$", section, re.M)
+        self.assertEqual([kind for kind, _, _ in rows], kinds)
+
+
 class SceneReference(unittest.TestCase):
     def setUp(self):
         self.schema = "".join((ROOT / f"proto/pliant/v1/{name}.proto").read_text() for name in ("scene", "particles", "volumes"))

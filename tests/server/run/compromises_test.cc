@@ -82,6 +82,27 @@ TEST_F(CompromisesTest, RedetectionsThatEndAtTheirLimitAreCounted) {
   EXPECT_EQ(Run(row(2), 1)["redetection_limit"], 0);
 }
 
+TEST_F(CompromisesTest, RecursionsBeyondThePlanAreCounted) {
+  // four boxes that tumble over each other: more contacts than the planned recursions solve
+  const auto boxes = [](const char* options) {
+    std::string scene =
+        absl::StrCat("name: boxes\ntime_step: 0.01\nmethod: {corrective: {", options,
+                     "}}\nbodies:\n"
+                     "  - {name: ground, rigid: {motion: FIXED, shapes: [{half_space: "
+                     "{}}]}}\n");
+    for (int k = 0; k < 4; ++k) {
+      absl::StrAppend(&scene, "  - {name: b", k,
+                      ", rigid: {motion: FREE, density: 1000, pose: {position: [", 0.02 * k,
+                      ", 0, ", 0.051 + 0.11 * k,
+                      "]}, velocity: {linear: [1, 0, -1], angular: [0, 3, 9]}, "
+                      "shapes: [{box: {size: [0.1, 0.1, 0.1]}}]}}\n");
+    }
+    return scene;
+  };
+  EXPECT_GT(Run(boxes(""), 30)["recursions_over_plan"], 0);
+  EXPECT_EQ(Run(boxes("recursions: 5"), 30)["recursions_over_plan"], 0);
+}
+
 TEST_F(CompromisesTest, RelinearisationsThatEndAtTheirLimitAreCounted) {
   const auto ball = [](int speed) {
     return absl::StrCat(R"(name: ball
