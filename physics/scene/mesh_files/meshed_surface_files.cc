@@ -49,6 +49,9 @@ absl::StatusOr<MeshedSurfaceFile> MeshSurfaceFile(std::string_view bytes, const 
 
   absl::StatusOr<SurfaceMeshFile> file = ReadOpenSurfaceMesh(bytes, name);
   if (!file.ok()) return file.status();
+  // vertices that differ by rounding are joined where that closes the surface
+  absl::StatusOr<SurfaceMeshFile> closed = CloseSurfaceMesh(*file, name);
+  if (closed.ok()) file = std::move(closed);
   Eigen::Vector3d lower = file->mesh.vertices[0] * options.scale, upper = lower;
   for (Eigen::Vector3d& p : file->mesh.vertices) {
     p *= options.scale;

@@ -79,13 +79,14 @@ class Improver {
     bool any = false;
     for (const int v : corners) any |= Smooth(v);
     if (quality_[t] >= target_) return true;
+    if (!(quality_[t] > 0)) return any;  // not before it is positive: the topology may be wrong
     for (int i = 0; i < 4; ++i) {
       for (int j = i + 1; j < 4; ++j)
         if (RemoveEdge(corners[i], corners[j])) return true;
     }
     for (int omitted = 0; omitted < 4; ++omitted)
       if (SwapFace(t, omitted)) return true;
-    if (pass == 0 && quality_[t] > 0) return any;  // first without coarsening
+    if (pass == 0) return any;  // first without coarsening
     for (int i = 0; i < 4; ++i) {
       for (int j = 0; j < 4; ++j)
         if (i != j && Collapse(corners[i], corners[j])) return true;
@@ -237,7 +238,7 @@ class Improver {
       links[count++] = link;
       before = std::min(before, quality_[t]);
     }
-    if (count < 2) return false;
+    if (count < 2 || !(before > 0)) return false;
 
     // order the links to a ring, open for a boundary edge
     std::array<int, kMaxRing + 1> ring{};
@@ -341,6 +342,7 @@ class Improver {
     for (const int v : tetrahedra_[other])
       if (v != c[0] && v != c[1] && v != c[2]) top = v;
     const double before = std::min(quality_[t], quality_[other]);
+    if (!(before > 0)) return false;
     // (c0, c1, c2, c3) is positive: `top` is below the face
     std::vector<std::array<int, 4>> fresh;
     for (int i = 0; i < 3; ++i) {
@@ -359,6 +361,7 @@ class Improver {
     double before = 1;
     std::vector<std::array<int, 4>> fresh;
     for (const int t : stars_[u]) before = std::min(before, quality_[t]);
+    if (!(before > 0)) return false;
     for (const int t : stars_[u]) {
       if (Holds(t, v)) continue;
       std::array<int, 4> moved = tetrahedra_[t];

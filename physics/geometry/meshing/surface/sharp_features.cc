@@ -255,10 +255,12 @@ void Shorten(const std::vector<std::vector<int>>& neighbors, std::vector<int>* p
 
 }  // namespace
 
-FeatureMap FitFeatures(const SharpFeatures& features, double edge_length, TetrahedralMesh* mesh) {
+FeatureMap FitFeatures(const SharpFeatures& features, const std::vector<char>& excluded,
+                       double edge_length, TetrahedralMesh* mesh) {
   FeatureMap map;
   std::vector<Vector3d>& x = mesh->vertices;
   map.curve.assign(x.size(), FeatureMap::kFree);
+  map.corner.assign(x.size(), -1);
   if (features.curves.empty()) return map;
   const BoundarySurface boundary = ExtractBoundary(*mesh);
   const std::vector<std::vector<int>> neighbors = CollectBoundaryNeighbors(*mesh, boundary);
@@ -290,17 +292,23 @@ FeatureMap FitFeatures(const SharpFeatures& features, double edge_length, Tetrah
     return best.second;
   };
 
-  std::vector<int> corner_vertices;
-  for (const Vector3d& corner : features.corners) {
-    const int v = find_vertex(corner);
-    corner_vertices.push_back(v);
+  std::vector<char> is_used(features.corners.size(), 0);
+  for (std::size_t c = 0; c < features.curves.size(); ++c)
+    for (const int end : features.ends[c])
+      if (end >= 0 && !excluded[c]) is_used[end] = 1;
+  std::vector<int> corner_vertices(features.corners.size(), -1);
+  for (std::size_t i = 0; i < features.corners.size(); ++i) {
+    const int v = is_used[i] ? find_vertex(features.corners[i]) : -1;
+    corner_vertices[i] = v;
     if (v < 0) continue;
     map.curve[v] = FeatureMap::kCorner;
-    x[v] = corner;
+    map.corner[v] = static_cast<int>(i);
+    x[v] = features.corners[i];
   }
 
   PathFinder finder(edge_length, neighbors, *mesh);
   for (std::size_t c = 0; c < features.curves.size(); ++c) {
+    if (excluded[c]) continue;
     const SharpCurve& curve = features.curves[c];
     const auto [first_corner, last_corner] = features.ends[c];
     // a loop goes through three vertices of its own

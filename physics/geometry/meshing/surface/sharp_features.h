@@ -54,12 +54,15 @@ SharpFeatures FindSharpFeatures(const SurfaceRegion& region, double sharp_angle,
 struct FeatureMap {
   static constexpr int kFree = -1, kCorner = -2;
   std::vector<int> curve;                    // kFree, kCorner, or a curve's number
+  std::vector<int> corner;                   // a corner's number, or −1
   std::vector<std::array<int, 2>> segments;  // mesh edges along curves, each ascending, sorted
   int missed = 0;                            // curves to which no path was found
 };
 
 // Chooses the boundary vertices that are to lie on features and moves them there: for each corner
-// the nearest, for each curve a path of mesh edges. May invert tetrahedra around them.
-FeatureMap FitFeatures(const SharpFeatures& features, double edge_length, TetrahedralMesh* mesh);
+// the nearest, for each curve a path of mesh edges. May invert tetrahedra around them. Curves that are
+// `excluded`, and corners of such curves only, are ignored.
+FeatureMap FitFeatures(const SharpFeatures& features, const std::vector<char>& excluded,
+                       double edge_length, TetrahedralMesh* mesh);
 
 }  // namespace pliant::physics

@@ -28,6 +28,8 @@ constexpr double kTargetSine = 0.34;  // 20°
 constexpr double kWantedDihedral = 10 * kPi / 180;
 constexpr int kPasses = 8;
 constexpr int kBalancingPasses = 2;
+// Meshes made until none of the sharp edges kept has a tetrahedron below the wanted angle beside it.
+constexpr int kAttempts = 4;
 // `refine` shortens edges to this share of the thickness, and at most to that of the edge length.
 constexpr double kEdgesAcross = 0.5;
 constexpr double kMinRefinement = 0.25;
@@ -171,6 +173,63 @@ void BalanceVolume(const SurfaceRegion& region, const std::vector<VertexMotion>&
   }
 }
 
+// What may move, and how; refers to all of its arguments.
+ImprovementInput MakeInput(const SurfaceRegion& region, const SharpFeatures& features,
+                           const FeatureMap& map, const std::vector<char>& on_boundary,
+                           double edge_length, const TetrahedralMesh* mesh) {
+  ImprovementInput input;
+  input.motion.assign(mesh->vertices.size(), VertexMotion::kFree);
+  for (std::size_t v = 0; v < mesh->vertices.size(); ++v) {
+    if (!on_boundary[v]) continue;
+    input.motion[v] = map.curve[v] == FeatureMap::kFree     ? VertexMotion::kOnSurface
+                      : map.curve[v] == FeatureMap::kCorner ? VertexMotion::kFixed
+                                                            : VertexMotion::kOnCurve;
+  }
+  input.kept_edges = map.segments;
+  input.project = [&region, &features, &map, edge_length, mesh](int v,
+                                                                const Vector3d& p) -> Vector3d {
+    if (map.curve[v] == FeatureMap::kFree) return region.Project(p, edge_length);
+    const SharpCurve& curve = features.curves[map.curve[v]];
+    const SharpCurve::Nearest nearest = curve.FindNearest(p);
+    return nearest.distance < edge_length ? curve.PointAt(nearest.arc) : mesh->vertices[v];
+  };
+  return input;
+}
+
+// Excludes the curves that lie within two tetrahedra of one with too small an angle; false when
+// there is none.
+bool ExcludeSpoiling(const SharpFeatures& features, const FeatureMap& map,
+                     const TetrahedralMesh& mesh, std::vector<char>* excluded) {
+  const auto& x = mesh.vertices;
+  std::vector<char> is_near(x.size(), 0);
+  bool any = false;
+  for (const auto& t : mesh.tetrahedra) {
+    if (CalcMinDihedral(x[t[0]], x[t[1]], x[t[2]], x[t[3]]) >= kWantedDihedral) continue;
+    any = true;
+    for (const int v : t) is_near[v] = 1;
+  }
+  if (!any) return false;
+  const std::vector<char> bad = is_near;
+  for (const auto& t : mesh.tetrahedra) {
+    if (std::none_of(t.begin(), t.end(), [&](int v) { return bad[v]; })) continue;
+    for (const int v : t) is_near[v] = 1;
+  }
+  bool changed = false;
+  const auto exclude = [&](int curve) {
+    changed |= !(*excluded)[curve];
+    (*excluded)[curve] = 1;
+  };
+  for (std::size_t v = 0; v < x.size(); ++v) {
+    if (!is_near[v]) continue;
+    if (map.curve[v] >= 0) exclude(map.curve[v]);
+    if (map.corner[v] < 0) continue;
+    for (std::size_t c = 0; c < features.ends.size(); ++c)
+      if (features.ends[c][0] == map.corner[v] || features.ends[c][1] == map.corner[v])
+        exclude(static_cast<int>(c));
+  }
+  return changed;
+}
+
 void DropUnusedVertices(TetrahedralMesh* mesh) {
   std::vector<int> number(mesh->vertices.size(), -1);
   for (const auto& t : mesh->tetrahedra)
@@ -257,29 +316,31 @@ absl::StatusOr<MeshedSurface> MeshSurface(TriangleMesh surface, const SurfaceMes
   if (!goes_on(kAfterStuffing)) return cancelled();
 
   // where `refine` shortens edges, features are still fitted at the scale of the given one
-  TetrahedralMesh& mesh = stuffed.mesh;
   const SharpFeatures features = FindSharpFeatures(*region, options.sharp_angle, edge);
-  const FeatureMap map = FitFeatures(features, edge, &mesh);
-  ImprovementInput input;
-  input.motion.assign(mesh.vertices.size(), VertexMotion::kFree);
-  for (std::size_t v = 0; v < mesh.vertices.size(); ++v) {
-    if (!stuffed.on_boundary[v]) continue;
-    input.motion[v] = map.curve[v] == FeatureMap::kFree     ? VertexMotion::kOnSurface
-                      : map.curve[v] == FeatureMap::kCorner ? VertexMotion::kFixed
-                                                            : VertexMotion::kOnCurve;
+  std::vector<char> excluded(features.curves.size(), 0);
+  TetrahedralMesh mesh;
+  int missed = 0;
+  double begun = kAfterStuffing;
+  for (int attempt = 0;; ++attempt) {
+    mesh = stuffed.mesh;
+    const FeatureMap map = FitFeatures(features, excluded, edge, &mesh);
+    missed = map.missed;
+    ImprovementInput input = MakeInput(*region, features, map, stuffed.on_boundary, edge, &mesh);
+    // each further attempt takes half of the share that is left
+    input.goes_on = [&](double share) {
+      return goes_on(begun + 0.5 * share * (kAfterImprovement - begun));
+    };
+    if (!ImproveMesh(input, kTargetSine, kPasses, &mesh)) return cancelled();
+    begun += 0.5 * (kAfterImprovement - begun);
+    // a mesh without features is as good as the lattice: leave out those that spoil it
+    const bool again = ExcludeSpoiling(features, map, mesh, &excluded);
+    if (!again) {
+      BalanceVolume(*region, input.motion, edge, CalcSinCos(1.3 * kWantedDihedral).sin, &mesh);
+      break;
+    }
+    if (attempt + 2 >= kAttempts) std::fill(excluded.begin(), excluded.end(), 1);
   }
-  input.kept_edges = map.segments;
-  input.project = [&](int v, const Vector3d& p) -> Vector3d {
-    if (input.motion[v] == VertexMotion::kOnSurface) return region->Project(p, edge);
-    const SharpCurve& curve = features.curves[map.curve[v]];
-    const SharpCurve::Nearest nearest = curve.FindNearest(p);
-    return nearest.distance < edge ? curve.PointAt(nearest.arc) : mesh.vertices[v];
-  };
-  input.goes_on = [&](double share) {
-    return goes_on(kAfterStuffing + share * (kAfterImprovement - kAfterStuffing));
-  };
-  if (!ImproveMesh(input, kTargetSine, kPasses, &mesh)) return cancelled();
-  BalanceVolume(*region, input.motion, edge, CalcSinCos(1.3 * kWantedDihedral).sin, &mesh);
+  missed += static_cast<int>(std::count(excluded.begin(), excluded.end(), 1));
   DropUnusedVertices(&mesh);
 
   result.min_dihedral = kPi;
@@ -294,9 +355,9 @@ absl::StatusOr<MeshedSurface> MeshSurface(TriangleMesh surface, const SurfaceMes
     result.warnings.push_back(absl::StrCat(
         "has ", poor, " tetrahedra with a dihedral angle below 10°, the least ",
         std::round(1800 / kPi * result.min_dihedral) / 10, "°. Use a shorter edge_length"));
-  if (map.missed > 0)
+  if (missed > 0)
     result.warnings.push_back(
-        absl::StrCat(map.missed, " of ", features.curves.size(),
+        absl::StrCat(missed, " of ", features.curves.size(),
                      " sharp edges are too close to others to be kept. Use a shorter edge_length"));
   result.mesh = std::move(mesh);
   if (!goes_on(1)) return cancelled();
