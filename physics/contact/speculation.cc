@@ -88,7 +88,7 @@ MotionBound BoundMotion(const Model& model, const State& state, const BodyMotion
   const Body& body = model.bodies[index];
   MotionBound bound;
   if (body.block == kWorldBlock) return bound;
-  const NodeSet* nodes = model.abilities[body.block].nodes;
+  const NodeSet* nodes = model.abilities_of(body).nodes;
   if (kind != GeometryKind::kShapes && nodes != nullptr) {
     const std::span<const double> v = model.Velocities(state, body.block);
     const IndexRange range = nodes->nodes_of(body.part);

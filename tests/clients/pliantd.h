@@ -95,11 +95,7 @@ class PliantdTest : public testing::Test {
     arguments.insert(arguments.end(), more.begin(), more.end());
     pliantd_ = std::make_unique<server::Program>(arguments, folder_ + "/errors.txt");
     static const std::regex kReady(
-<<<<<<< HEAD
         R"re("grpc": "127\.0\.0\.1:(\d+)", "http": "https?://127\.0\.0\.1:(\d+)")re");
-=======
-        R"re(.*"grpc": "127\.0\.0\.1:(\d+)", "http": "https?://127\.0\.0\.1:(\d+)".*\n)re");
->>>>>>> e45e2d66fb3cd8733fb636164ab006402b0e7608
     std::smatch ports;
     const std::string line = pliantd_->ReadLine();
     ASSERT_TRUE(std::regex_search(line, ports, kReady)) << line;

@@ -26,13 +26,7 @@ constexpr int kMaxVisits = 1'000'000;
 
 // Fields that are documented but not in this version's schema.
 bool IsReserved(std::string_view message, std::string_view field) {
-  return (message == "Body" && field == "shell") || (message == "Scene" && field == "cameras") ||
-         (message == "Constraint" && field == "volume");
-}
-
-// Messages without a schema yet: their options are not read, and they are refused as a whole later.
-bool IsReserved(const Descriptor* type) {
-  return type->name() == "SmoothMethod";
+  return (message == "Body" && field == "shell") || (message == "Scene" && field == "cameras");
 }
 
 // A message that is only a list: { repeated … value = 1; }
@@ -261,7 +255,6 @@ std::vector<YamlReader::Entry> YamlReader::CollectEntries(const YamlNode& map,
 void YamlReader::ReadMessage(const YamlNode& node, const std::string& path, Message* message) {
   const Descriptor* type = message->GetDescriptor();
   const Reflection* reflection = message->GetReflection();
-  if (IsReserved(type)) return;
   for (const auto& [key, value] : CollectEntries(node, path)) {
     const std::string below = path.empty() ? key->text : absl::StrCat(path, ".", key->text);
     const FieldDescriptor* field = type->FindFieldByName(key->text);

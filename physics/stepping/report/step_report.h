@@ -32,18 +32,13 @@ enum class Compromise {
   kTravelBeyondSize,       // bodies that move farther in the step than they are long
   kImpactLimit,            // islands with more collisions in a step than are followed
   kHalved,                 // steps and substeps repeated in halves (Model::max_substeps)
-<<<<<<< HEAD
   kStiffened,              // solves repeated with stiffer contacts, as bodies overlapped
-};
-inline constexpr std::array<std::string_view, 12> kCompromiseNames{"newton_above_tolerance",
-=======
   kRecursionsOverPlan,     // corrective recursions beyond `recursions`
   // Corrections solved once more along the directions at the start of the step, since the
   // recursions ended far from a solution.
   kStartDirections,
 };
-inline constexpr std::array<std::string_view, 13> kCompromiseNames{"newton_above_tolerance",
->>>>>>> 14f7c2d2178a25586bb2b2eddd3f854d1df0dd8f
+inline constexpr std::array<std::string_view, 14> kCompromiseNames{"newton_above_tolerance",
                                                                    "friction_clamped",
                                                                    "cone_iterations_over_budget",
                                                                    "redetection_limit",
@@ -54,12 +49,9 @@ inline constexpr std::array<std::string_view, 13> kCompromiseNames{"newton_above
                                                                    "travel_beyond_size",
                                                                    "impact_limit",
                                                                    "halved",
-<<<<<<< HEAD
-                                                                   "stiffened"};
-=======
+                                                                   "stiffened",
                                                                    "recursions_over_plan",
                                                                    "start_directions"};
->>>>>>> 14f7c2d2178a25586bb2b2eddd3f854d1df0dd8f
 
 // Number of occurrences of each compromise.
 class CompromiseCounts {

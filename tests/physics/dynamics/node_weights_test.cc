@@ -45,10 +45,11 @@ TEST(NodeWeights, AreContiguousHoweverMany) {
   }
 }
 
-// Rigid and FEM contacts stay as small as with four fixed nodes: 376 bytes a contact.
+// Rigid and FEM contacts are as small as with four fixed nodes: 376 bytes a contact, and 16 for the
+// friction at rest and at speed.
 TEST(NodeWeights, DoNotMakeContactsLarger) {
   EXPECT_LE(sizeof(NodeWeights), 56u);
-  EXPECT_LE(sizeof(ContactPoint), 376u);
+  EXPECT_LE(sizeof(ContactPoint), 392u);
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ TEST(SceneMaterials, AMaterialIsAlsoFoundByItsNameAlone) {
       "s.yaml:5:30: bodies[0].deformable.material.custom_model: \"GRANITE\" is not a material; "
       "expected one of "
       "LINEAR_COROTATIONAL, LINEAR, COROTATIONAL, ST_VENANT_KIRCHHOFF, NEO_HOOKEAN, "
-      "MOONEY_RIVLIN\n");
+      "MOONEY_RIVLIN, LOG_NEO_HOOKEAN\n");
   EXPECT_EQ(SaidOf("material: {custom_model: LINEAR, model: LINEAR, density: 1}"),
             "s.yaml:5:30: bodies[0].deformable.material.custom_model: conflicts with `model`; "
             "expected only one of the two\n");
