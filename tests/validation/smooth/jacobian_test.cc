@@ -141,7 +141,7 @@ TEST(SmoothJacobian, OfASoftBoxUnderARigidOne) {
   - {name: ground, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
   - name: soft
     deformable:
-      mesh: {box: {size: [0.1, 0.1, 0.1], edge_length: 0.05}}
+      mesh: {box: {size: [0.1, 0.1, 0.1]}, edge_length: 0.05}
       pose: {position: [0, 0, 0.0505]}
       velocity: {linear: [0.02, 0.01, 0], angular: [0.5, 0.3, 1]}
       material: {model: NEO_HOOKEAN, youngs_modulus: 1.0e5, poissons_ratio: 0.3, density: 1000}
@@ -162,7 +162,7 @@ TEST(SmoothJacobian, OfALinearCorotationalBoxThatTurns) {
   - {name: ground, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
   - name: soft
     deformable:
-      mesh: {box: {size: [0.1, 0.1, 0.1], edge_length: 0.05}}
+      mesh: {box: {size: [0.1, 0.1, 0.1]}, edge_length: 0.05}
       pose: {position: [0, 0, 0.0505]}
       velocity: {linear: [0.02, 0.01, 0], angular: [2, 3, 5]}
       material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.3,

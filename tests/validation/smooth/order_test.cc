@@ -49,7 +49,7 @@ method: {smooth: {integrator: $RULE}}
 bodies:
   - name: bar
     deformable:
-      mesh: {box: {size: [0.3, 0.1, 0.1], edge_length: 0.1}}
+      mesh: {box: {size: [0.3, 0.1, 0.1]}, edge_length: 0.1}
       velocity: {angular: [2, 3, 4]}
       material: {model: LINEAR_COROTATIONAL, youngs_modulus: 2.0e3, poissons_ratio: 0.3,
                  density: 1000}
