@@ -28,7 +28,8 @@ constexpr double kTargetSine = 0.34;  // 20°
 constexpr double kWantedDihedral = 10 * kPi / 180;
 constexpr int kPasses = 8;
 constexpr int kBalancingPasses = 2;
-// Meshes made until none of the sharp edges kept has a tetrahedron below the wanted angle beside it.
+// Meshes made until none of the sharp edges kept has a tetrahedron below the wanted angle beside
+// it.
 constexpr int kAttempts = 4;
 // `refine` shortens edges to this share of the thickness, and at most to that of the edge length.
 constexpr double kEdgesAcross = 0.5;
