@@ -92,7 +92,7 @@ MotionBound BoundMotion(const Model& model, const State& state, const BodyMotion
   if (kind != GeometryKind::kShapes && nodes != nullptr) {
     const std::span<const double> v = model.Velocities(state, body.block);
     const IndexRange range = nodes->nodes_of(body.part);
-    if (range.count == 0) return bound;
+    if (range.count == 0 || v.empty()) return bound;
     const int end = range.first + range.count;
     for (int i = range.first; i < end; ++i) bound.velocity += VertexAt(v, i);
     bound.velocity /= static_cast<double>(range.count);
