@@ -103,7 +103,7 @@ TEST_F(Driving, AStopIsSaidAndATakeoverNeedsTheControlsLetGoOf) {
   PadState pad;
   pad.buttons[kStop] = 1;
   (*drive)->Update(pad);
-  EXPECT_TRUE(world.Get()->stopped());
+  EXPECT_TRUE(WaitUntil([&] { return world.Get()->stopped(); }));
 }
 
 TEST_F(Driving, AWorldWithoutAnythingToDriveSaysWhatItTakes) {
