@@ -163,6 +163,8 @@ def find(root):
             if path.suffix not in suffixes or not path.is_file():
                 continue
             file = path.relative_to(root).as_posix()
+            if file.startswith(f"{PAGE}/gen/"):  # made from the messages of the API
+                continue
             text = path.read_text()
             for rule in rules:
                 for line, what in RULES[rule](file, text):

@@ -51,4 +51,29 @@ inline double MaximumUntil(double t, const std::string& probe, World* world) {
   return largest;
 }
 
+// A scheme of the nonsmooth method's friction at its default budget, and how many steps may miss
+// the tolerance.
+struct FrictionScheme {
+  std::vector<std::string> overrides;
+  int may_miss;
+  std::string method = "nonsmooth";  // empty: as the scene says
+};
+
+// The method's default, with which all steps converge, and the fixed point of macklin2019 alone,
+// which misses many steps (measured counts at each use) but meets the scene's expectations.
+inline std::vector<FrictionScheme> Schemes(int fixed_point_may_miss) {
+  return {{{}, 0}, {{"method.nonsmooth.friction=FIXED_POINT"}, fixed_point_may_miss}};
+}
+
+// As above, and the scheme that the scene chooses; `option` is the scene's other option of the
+// method, if it has one.
+inline std::vector<FrictionScheme> SchemesBesideTheScenes(int fixed_point_may_miss,
+                                                          const std::string& option = "") {
+  std::vector<FrictionScheme> schemes = Schemes(fixed_point_may_miss);
+  if (!option.empty())
+    for (FrictionScheme& scheme : schemes) scheme.overrides.push_back(option);
+  schemes.push_back({{}, 0, ""});
+  return schemes;
+}
+
 }  // namespace pliant::physics

@@ -103,6 +103,27 @@ TEST_F(CompromisesTest, RecursionsBeyondThePlanAreCounted) {
   EXPECT_EQ(Run(boxes("recursions: 5"), 30)["recursions_over_plan"], 0);
 }
 
+TEST_F(CompromisesTest, SolutionsAlongTheDirectionsAtTheStartAreCounted) {
+  // bars and a plate that turn by about a radian in a step while they hit each other
+  constexpr char kBars[] = R"(name: bars
+time_step: 0.02
+max_substeps: 1
+method: {corrective: {}}
+bodies:
+  - {name: ground, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
+  - {name: a, rigid: {motion: FREE, density: 1000, pose: {position: [0, 0, 0.2]},
+      velocity: {linear: [0, 0, -5], angular: [30, 40, 20]},
+      shapes: [{box: {size: [0.3, 0.02, 0.02]}}]}}
+  - {name: b, rigid: {motion: FREE, density: 1000, pose: {position: [0, 0, 0.3]},
+      velocity: {linear: [0, 0, -5], angular: [-30, 40, 20]},
+      shapes: [{box: {size: [0.3, 0.02, 0.02]}}]}}
+  - {name: c, rigid: {motion: FREE, density: 1000, pose: {position: [0.02, 0, 0.4]},
+      velocity: {linear: [0, 0, -9], angular: [-30, -40, 20]},
+      shapes: [{box: {size: [0.2, 0.2, 0.02]}}]}}
+)";
+  EXPECT_GT(Run(kBars, 100)["start_directions"], 0);
+}
+
 TEST_F(CompromisesTest, RelinearisationsThatEndAtTheirLimitAreCounted) {
   const auto ball = [](int speed) {
     return absl::StrCat(R"(name: ball
