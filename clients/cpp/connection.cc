@@ -205,7 +205,8 @@ void Connection::Start(const char* method, const google::protobuf::MessageLite& 
 }
 
 // The thread that waits for the callbacks destroys the connection, since a channel is better not
-// destroyed on a thread of its own. If a callback has let go of the client, there is no such thread.
+// destroyed on a thread of its own. If a callback has let go of the client, there is no such
+// thread.
 void Connection::EndCallback(std::shared_ptr<Connection>* self) {
   std::shared_ptr<Connection> last;
   const std::lock_guard lock(mutex_);
