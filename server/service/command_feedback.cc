@@ -134,20 +134,22 @@ std::optional<v1::CommandResponse> CommandFeedback::CalcResponse(const std::stri
   // a command is reported as applied once its step would survive a crash
   const std::shared_ptr<const Published> published = lease->host->latest_written();
   if (published->version == lease->sent_version && !lease->pending) return std::nullopt;
-  if (now < lease->next_due) {
-    *next = std::min(*next, lease->next_due);
-    return std::nullopt;
-  }
-
-  // once the lease has ended there is nothing more to send
   const CommandEcho* echo = nullptr;
   for (const CommandEcho& candidate : published->control.commands) {
     if (candidate.lease_id == lease_id) echo = &candidate;
   }
+  // once the lease has ended there is nothing more to send
   if (echo == nullptr && !lease->pending) return std::nullopt;
+  // a controller waits for the step that applied its command, so this is told at once
+  const bool is_answer = echo != nullptr && echo->sequence > lease->sent_sequence;
+  if (!is_answer && now < lease->next_due) {
+    *next = std::min(*next, lease->next_due);
+    return std::nullopt;
+  }
 
   v1::CommandResponse response = lease->last;
   if (echo != nullptr && echo->sequence != 0) {
+    lease->sent_sequence = echo->sequence;
     response.set_sequence(echo->sequence);
     response.set_applied_step(echo->applied_step);
     response.set_client_time(echo->client_time);

@@ -15,8 +15,9 @@
 namespace pliant::server {
 
 // The commands of one connection, and the feedback on them: for each of its leases, the last
-// command that a step applied, and the contact force on the target. Feedback is conflated: at most
-// 100 a second for each lease, only the latest, and none until the previous one is written.
+// command that a step applied, and the contact force on the target. Feedback is conflated: only the
+// latest, and none until the previous one is written. The step that applies a command is told at
+// once, and what follows until the next command at most 100 times a second for each lease.
 class CommandFeedback : public TaskPool::Task,
                         public PublicationListener,
                         public std::enable_shared_from_this<CommandFeedback> {
@@ -48,6 +49,7 @@ class CommandFeedback : public TaskPool::Task,
     v1::CommandResponse last;  // to the last accepted command
     bool pending = false;      // `last` is not sent yet
     std::uint64_t sent_version = 0;
+    std::uint64_t sent_sequence = 0;  // of the last command that feedback was sent on
     SteadyTime next_due;
   };
 
