@@ -39,7 +39,8 @@ TEST(WindingNumber, OfHalfASphereIsAHalfAtItsCentre) {
   std::erase_if(mesh.triangles, [&](const std::array<int, 3>& t) {
     return mesh.vertices[t[0]].z() + mesh.vertices[t[1]].z() + mesh.vertices[t[2]].z() < 0;
   });
-  EXPECT_NEAR(WindingNumber(mesh).Calc(Vector3d::Zero()), 0.5, 0.01);
+  // from there, spherical patches are where dipoles err most
+  EXPECT_NEAR(WindingNumber(mesh).Calc(Vector3d::Zero()), 0.5, kDipoleError);
 }
 
 }  // namespace
