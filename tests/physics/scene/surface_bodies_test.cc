@@ -26,8 +26,9 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 // Corners (±1, ±1, ±1) and the twelve triangles of a cube, seen from outside anticlockwise.
-constexpr int kCube[12][3] = {{0, 2, 3}, {0, 3, 1}, {4, 5, 7}, {4, 7, 6}, {0, 1, 5}, {0, 5, 4},
-                              {2, 6, 7}, {2, 7, 3}, {0, 4, 6}, {0, 6, 2}, {1, 3, 7}, {1, 7, 5}};
+constexpr int kCubeTriangles[12][3] = {{0, 2, 3}, {0, 3, 1}, {4, 5, 7}, {4, 7, 6},
+                                       {0, 1, 5}, {0, 5, 4}, {2, 6, 7}, {2, 7, 3},
+                                       {0, 4, 6}, {0, 6, 2}, {1, 3, 7}, {1, 7, 5}};
 
 float CornerOf(int vertex, int axis, float half) {
   return vertex >> axis & 1 ? half : -half;
@@ -41,7 +42,7 @@ std::string StlCube(float half, int triangles = 12) {
   append(static_cast<std::uint32_t>(triangles));
   for (int t = 0; t < triangles; ++t) {
     for (int k = 0; k < 3; ++k) append(0.0f);
-    for (const int v : kCube[t])
+    for (const int v : kCubeTriangles[t])
       for (int axis = 0; axis < 3; ++axis) append(CornerOf(v, axis, half));
     append(std::uint16_t{0});
   }
@@ -53,7 +54,7 @@ std::string ObjCube(float half) {
   for (int v = 0; v < 8; ++v)
     absl::StrAppend(&text, "v ", CornerOf(v, 0, half), " ", CornerOf(v, 1, half), " ",
                     CornerOf(v, 2, half), "\n");
-  for (const auto& t : kCube)
+  for (const auto& t : kCubeTriangles)
     absl::StrAppend(&text, "f ", t[0] + 1, " ", t[1] + 1, " ", t[2] + 1, "\n");
   return text;
 }
@@ -65,7 +66,8 @@ std::string PlyCube(float half) {
   for (int v = 0; v < 8; ++v)
     absl::StrAppend(&text, CornerOf(v, 0, half), " ", CornerOf(v, 1, half), " ",
                     CornerOf(v, 2, half), "\n");
-  for (const auto& t : kCube) absl::StrAppend(&text, "3 ", t[0], " ", t[1], " ", t[2], "\n");
+  for (const auto& t : kCubeTriangles)
+    absl::StrAppend(&text, "3 ", t[0], " ", t[1], " ", t[2], "\n");
   return text;
 }
 
@@ -75,7 +77,7 @@ std::string ColladaCube(float half) {
   for (int v = 0; v < 8; ++v)
     for (int axis = 0; axis < 3; ++axis)
       absl::StrAppend(&positions, 100 * CornerOf(v, axis, half), " ");
-  for (const auto& t : kCube) absl::StrAppend(&corners, t[0], " ", t[1], " ", t[2], " ");
+  for (const auto& t : kCubeTriangles) absl::StrAppend(&corners, t[0], " ", t[1], " ", t[2], " ");
   return absl::StrCat(
       "<?xml version=\"1.0\"?><COLLADA xmlns=\"http://www.collada.org/2005/11/COLLADASchema\" "
       "version=\"1.4.1\"><asset><unit meter=\"0.01\" name=\"centimeter\"/><up_axis>Z_UP</up_axis>"
