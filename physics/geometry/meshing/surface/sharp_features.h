@@ -60,8 +60,8 @@ struct FeatureMap {
 };
 
 // Chooses the boundary vertices that are to lie on features and moves them there: for each corner
-// the nearest, for each curve a path of mesh edges. May invert tetrahedra around them. Curves that are
-// `excluded`, and corners of such curves only, are ignored.
+// the nearest, for each curve a path of mesh edges. May invert tetrahedra around them. Curves that
+// are `excluded`, and corners of such curves only, are ignored.
 FeatureMap FitFeatures(const SharpFeatures& features, const std::vector<char>& excluded,
                        double edge_length, TetrahedralMesh* mesh);
 

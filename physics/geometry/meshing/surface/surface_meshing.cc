@@ -28,7 +28,8 @@ constexpr double kTargetSine = 0.34;  // 20°
 constexpr double kWantedDihedral = 10 * kPi / 180;
 constexpr int kPasses = 8;
 constexpr int kBalancingPasses = 2;
-// Meshes made until none of the sharp edges kept has a tetrahedron below the wanted angle beside it.
+// Meshes made until none of the sharp edges kept has a tetrahedron below the wanted angle beside
+// it.
 constexpr int kAttempts = 4;
 constexpr double kMaxThicknessSamples = 2e5;
 // Vertices of tetrahedra that nothing else mends may leave the surface by this share of an edge.
@@ -59,8 +60,8 @@ struct ThicknessSample {
   double area, thickness;
 };
 
-// Thickness at points about `spacing` apart on the surface, or farther if there were too many, up to
-// `max_thickness`.
+// Thickness at points about `spacing` apart on the surface, or farther if there were too many, up
+// to `max_thickness`.
 std::vector<ThicknessSample> SampleThickness(const SurfaceRegion& region, double spacing,
                                              double max_thickness) {
   std::vector<ThicknessSample> samples;

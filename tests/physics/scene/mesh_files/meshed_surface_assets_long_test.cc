@@ -1,5 +1,5 @@
-// Surfaces of other projects, which are not part of this repository, filled with tetrahedra: those in
-// PLIANT_ASSETS or beside the sources.
+// Surfaces of other projects, which are not part of this repository, filled with tetrahedra: those
+// in PLIANT_ASSETS or beside the sources.
 
 #include <algorithm>
 #include <cstdlib>
