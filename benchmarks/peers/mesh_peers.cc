@@ -26,8 +26,8 @@ using physics::TetrahedralMesh;
 using physics::TriangleMesh;
 
 constexpr char kInstallTetWild[] =
-    "peer not installed: build/oracle_venv/bin/pip install pytetwild, or name another Python in "
-    "PLIANT_PEER_PYTHON";
+    "peer not installed: build/oracle_venv/bin/pip install pytetwild pyvista, or name another "
+    "Python in PLIANT_PEER_PYTHON";
 
 // A sphere of radius 1 with lobes of 0.2, of 4 n (n − 1) triangles.
 TriangleMesh MakeLobedSphere(int n) {

@@ -31,6 +31,10 @@ constexpr int kBalancingPasses = 2;
 // Meshes made until none of the sharp edges kept has a tetrahedron below the wanted angle beside
 // it.
 constexpr int kAttempts = 4;
+constexpr double kMaxThicknessSamples = 2e5;
+// Vertices of tetrahedra that nothing else mends may leave the surface by this share of an edge.
+constexpr double kSlack = 0.1;
+constexpr int kSlackPasses = 6;
 // `refine` shortens edges to this share of the thickness, and at most to that of the edge length.
 constexpr double kEdgesAcross = 0.5;
 constexpr double kMinRefinement = 0.25;
@@ -56,11 +60,18 @@ struct ThicknessSample {
   double area, thickness;
 };
 
-// Thickness at points about an edge apart on the surface, up to `max_thickness`.
+// Thickness at points about `spacing` apart on the surface, or farther if there were too many, up
+// to `max_thickness`.
 std::vector<ThicknessSample> SampleThickness(const SurfaceRegion& region, double spacing,
                                              double max_thickness) {
   std::vector<ThicknessSample> samples;
   const TriangleMesh& mesh = region.boundary();
+  double doubled_area = 0;
+  for (const auto& t : mesh.triangles)
+    doubled_area += (mesh.vertices[t[1]] - mesh.vertices[t[0]])
+                        .cross(mesh.vertices[t[2]] - mesh.vertices[t[0]])
+                        .norm();
+  spacing = std::max(spacing, std::sqrt(0.5 * doubled_area / kMaxThicknessSamples));
   for (const auto& t : mesh.triangles) {
     const Vector3d &a = mesh.vertices[t[0]], &b = mesh.vertices[t[1]], &c = mesh.vertices[t[2]];
     const Vector3d normal = (b - a).cross(c - a);
@@ -336,6 +347,14 @@ absl::StatusOr<MeshedSurface> MeshSurface(TriangleMesh surface, const SurfaceMes
     // a mesh without features is as good as the lattice: leave out those that spoil it
     const bool again = ExcludeSpoiling(features, map, mesh, &excluded);
     if (!again) {
+      const auto project = input.project;
+      input.project = [&](int v, const Vector3d& p) -> Vector3d {
+        const Vector3d on = project(v, p), offset = p - on;
+        const double distance = offset.norm();
+        return distance <= kSlack * edge ? p : Vector3d(on + offset * (kSlack * edge / distance));
+      };
+      if (!ImproveMesh(input, CalcSinCos(1.2 * kWantedDihedral).sin, kSlackPasses, &mesh))
+        return cancelled();
       BalanceVolume(*region, input.motion, edge, CalcSinCos(1.3 * kWantedDihedral).sin, &mesh);
       break;
     }
