@@ -311,8 +311,8 @@ class ParticleStep final : public BlockStep {
     return CompleteEvaluation(v, AddParticles(v, false, residual, trial_elastic_), residual);
   }
 
-  // Adds what the particles contribute to m(v), in the order of their cells, and its elastic part;
-  // where v is to be the point of linearisation, also the tangent to A_ and the displacement
+  // Adds what the particles contribute to m(v) and to its elastic part, in the order of their
+  // cells. To linearise at v, it also adds their tangents to A_ and keeps their displacement
   // gradients.
   Evaluation AddParticles(std::span<const double> v, bool is_to_linearise,
                           std::span<double> residual, std::span<double> elastic) {
