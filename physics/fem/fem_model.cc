@@ -71,7 +71,7 @@ bool FemRestShape::IsShared(const FemParameters& a, const FemParameters& b) {
   return a.mesh.vertices == b.mesh.vertices && a.mesh.tetrahedra == b.mesh.tetrahedra &&
          std::ranges::equal(a.materials, b.materials, is_same) &&
          a.element_material == b.element_material && a.plane_strain == b.plane_strain &&
-         a.mean_dilatation == b.mean_dilatation;
+         a.mean_dilatation == b.mean_dilatation && a.volumes.empty() == b.volumes.empty();
 }
 
 const std::vector<int>& FemRestShape::elimination_order() const {

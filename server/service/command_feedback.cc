@@ -140,7 +140,7 @@ std::optional<v1::CommandResponse> CommandFeedback::CalcResponse(const std::stri
   }
   // once the lease has ended there is nothing more to send
   if (echo == nullptr && !lease->pending) return std::nullopt;
-  // a controller waits for the step that applied its command, so this is told at once
+  // a controller waits for the step that applied its command, so this is sent at once
   const bool is_answer = echo != nullptr && echo->sequence > lease->sent_sequence;
   if (!is_answer && now < lease->next_due) {
     *next = std::min(*next, lease->next_due);

@@ -16,8 +16,8 @@ namespace pliant::server {
 
 // The commands of one connection, and the feedback on them: for each of its leases, the last
 // command that a step applied, and the contact force on the target. Feedback is conflated: only the
-// latest, and none until the previous one is written. The step that applies a command is told at
-// once, and what follows until the next command at most 100 times a second for each lease.
+// latest, and none until the previous one is written. It is sent at once after the step that
+// applies a command, and until the next command at most 100 times a second for each lease.
 class CommandFeedback : public TaskPool::Task,
                         public PublicationListener,
                         public std::enable_shared_from_this<CommandFeedback> {

@@ -90,5 +90,7 @@ void RemoveSpin(const LaneMatrix3& F, std::array<Lane, 81>* tangent);
 std::span<const Material* const> AllMaterials();
 // Finds a material by name; null when there is none.
 const Material* FindMaterial(std::string_view name);
+// COROTATIONAL: the energy of LINEAR_COROTATIONAL with the rotation that an element has now.
+const Material* CorotationalMaterial();
 
 }  // namespace pliant::physics

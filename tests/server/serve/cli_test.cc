@@ -80,7 +80,6 @@ class CommandLineWithData : public CommandLine {
     CommandLine::SetUp();
     fs::create_directories(scene_ / "robots" / "meshes");
   }
-  void TearDown() override { server_.reset(); }  // before its folder is removed
   std::string Place(const std::string& name, const std::string& text) const {
     std::ofstream(scene_ / name) << text;
     return (scene_ / name).string();

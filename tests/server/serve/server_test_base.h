@@ -56,6 +56,9 @@ class ServerTest : public testing::Test {
     control_ = v1::ControlService::NewStub(channel_);
   }
 
+  // Before the members of a derived test, such as the folder of its data, are destroyed.
+  void TearDown() override { server_.reset(); }
+
   // Options of the server, where a test needs others.
   virtual void Configure(ServeOptions* /*options*/) {}
 

@@ -104,7 +104,6 @@ TEST(InflatedBall, SphereGrowsAsUnderItsPressure) {
   BallOptions options;
   options.law = "law: QUADRATIC, bulk_modulus: 1.0e-3, gauge_pressure: 5.0e+3";  // p is constant
   options.world = "gravity: [0, 0, 0]";
-  options.material = "LINEAR";
   options.edge_length = "0.02";
   World world = LoadWorld(BallScene(options));
   const double V0 = EnclosedVolume(world, world.state());
