@@ -21,7 +21,7 @@ using Eigen::Vector3d;
 using nlohmann::ordered_json;
 using physics::World;
 
-constexpr const char* kMethods[] = {"convex", "corrective", "nonsmooth"};
+constexpr const char* kMethods[] = {"convex", "corrective", "nonsmooth", "smooth"};
 constexpr double kWeight = 9.81, kFriction = 0.5, kTimeStep = 0.005;  // cube of 1 kg; [N], [s]
 
 // Loads a cube of 0.1 m that touches the ground, with initial speed along x [m/s]. Null on failure.

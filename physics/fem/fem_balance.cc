@@ -61,6 +61,9 @@ class FemBalance final : public ForceBalance {
       }
     }
     model_->activations.Spread(inputs.efforts, &pressure_);
+    model_->CopyGauges(start, &gauges_);
+    for (const VolumePressure& pressure : inputs.pressures)
+      gauges_[pressure.volume] = pressure.gauge;
     const FemParameters& p = model_->parameters;
     prescribed_start_.clear();
     prescribed_velocity_.clear();
@@ -108,6 +111,7 @@ class FemBalance final : public ForceBalance {
       stiffness_.Multiply(v_, work_);
       for (std::size_t i = 0; i < a.size(); ++i) forces_[i] += p.rayleigh_beta * work_[i];
     }
+    AddVolumes(0, VolumeTangent::kNone, &forces_);
     for (std::size_t i = 0; i < a.size(); ++i) residual[i] = forces_[i] - loads_[i];
     if (p.plane_strain) model_->ProjectOntoPlane(residual);
     for (const FemParameters::Prescribed& one : p.prescribed)
@@ -127,6 +131,7 @@ class FemBalance final : public ForceBalance {
       work_.assign(q_.size(), 0.0);
       Assemble(q_, c * (c + beta), Tangent::kExact, &work_);
       if (beta != 0) AddTurningOfDamping(c * c * beta);
+      AddVolumes(c * c, VolumeTangent::kExact, &work_);
     }
     const double mass_scale = 1 + c * p.rayleigh_alpha;
     const solvers::BlockPattern& pattern = model_->pattern;
@@ -146,6 +151,11 @@ class FemBalance final : public ForceBalance {
         jacobian->Add(first + 3 * j, first + 3 * i, 3, 3, transposed.data(), 3);
       }
     }
+    if (c > 0) AddVolumeColumns(first, jacobian);
+  }
+
+  void StoreInternals(std::vector<double>* internals) const override {
+    if (!gauges_.empty()) *internals = gauges_;
   }
 
  private:
@@ -170,13 +180,35 @@ class FemBalance final : public ForceBalance {
     }
   }
 
+  // Volumes have no damping: scale · K alone is added to the stiffness, and to dense_.
+  void AddVolumes(double scale, VolumeTangent tangent, std::vector<double>* residual) {
+    AssembleVolumes(model_->volumes, q_, gauges_, 1, scale, tangent, &gradient_, &stiffness_,
+                    &dense_, residual);
+  }
+
+  void AddVolumeColumns(int first, solvers::BlockSum* jacobian) const {
+    for (std::size_t k = 0; k < model_->volumes.size(); ++k) {
+      if (!(dense_.weights[k] > 0)) continue;
+      solvers::BlockSum::Outer& outer = jacobian->outers.emplace_back();
+      outer.weight = dense_.weights[k];
+      const std::vector<double>& gradient = dense_.columns[k];
+      for (int i = 0; i < static_cast<int>(gradient.size()); ++i) {
+        if (gradient[i] == 0 || model_->prescribed_index[i / 3] >= 0) continue;
+        outer.places.push_back(first + i);
+        outer.values.push_back(gradient[i]);
+      }
+    }
+  }
+
   std::shared_ptr<const FemModel> model_;
   solvers::BlockMatrix stiffness_;
+  solvers::LowRank dense_;    // the part of the stiffness that volumes have beside
   std::vector<double> mass_;  // of each block of the pattern, times the identity
   double size_ = 1;           // height of the flattest element [m]
   std::vector<double> loads_;
   std::vector<Lane> pressure_;
   std::vector<Vector3d> prescribed_start_, prescribed_velocity_;
+  std::vector<double> gauges_, gradient_;  // of each volume
   std::vector<double> q_, v_, work_, forces_;
   FemModel::Deformation at_;
 };

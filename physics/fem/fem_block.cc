@@ -31,10 +31,7 @@ class FemBlock final : public DynamicsBlock,
   bool is_node_prescribed(int node) const override { return model_->prescribed_index[node] >= 0; }
   std::vector<int> followed_bodies() const override { return model_->followed; }
   std::unique_ptr<BlockStep> NewStep() const override { return MakeFemStep(model_); }
-  // The forces of enclosed matter are not part of it yet.
-  std::unique_ptr<ForceBalance> NewForceBalance() const override {
-    return model_->volumes.empty() ? MakeFemBalance(model_) : nullptr;
-  }
+  std::unique_ptr<ForceBalance> NewForceBalance() const override { return MakeFemBalance(model_); }
   const void* batch_kind() const override { return model_->rest.get(); }
   std::unique_ptr<BlockBatch> NewBatch() const override { return MakeFemBatch(model_->rest); }
   BlockAbilities abilities() const override {

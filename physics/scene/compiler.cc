@@ -79,8 +79,8 @@ void SceneCompiler::CheckMethod() {
       continue;
     log_.Error(
         "method.smooth",
-        absl::StrCat("cannot step ", body.name, ": such a body (of particles, or with a volume",
-                     " constraint) has no forces at a given velocity yet. Use convex"));
+        absl::StrCat("cannot step ", body.name,
+                     ": a body of particles has no forces at a given velocity yet. Use convex"));
     return;
   }
 }

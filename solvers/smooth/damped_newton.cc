@@ -34,23 +34,41 @@ double RaiseToGoldenRatio(double x) {
 
 }  // namespace
 
-// The Jacobian by columns, with its factors.
+// The Jacobian by columns, with its factors. An outer product w u uᵀ adds an unknown y = w uᵀ x and
+// its equation, so that the matrix stays sparse.
 struct DampedNewton::Matrix {
   Eigen::SparseMatrix<double> J;
   Eigen::SparseLU<Eigen::SparseMatrix<double>> lu;
   std::vector<int> columns, rows;  // pattern that was analysed
 
-  void Assemble(const BlockSum& sum) {
-    struct Triplet {
-      const BlockSum::Entry* of;
-      int row() const { return of->row; }
-      int col() const { return of->column; }
-      double value() const { return of->value; }
-    };
+  // Multiplies rows by `weights`, which has an entry for each or none.
+  void Assemble(const BlockSum& sum, std::span<const double> weights) {
+    using Triplet = Eigen::Triplet<double>;
+    const auto weight = [&](int row) { return weights.empty() ? 1 : weights[row]; };
     std::vector<Triplet> triplets;
     triplets.reserve(sum.entries.size());
-    for (const BlockSum::Entry& entry : sum.entries) triplets.push_back({&entry});
-    J.resize(sum.size, sum.size);
+    for (const BlockSum::Entry& entry : sum.entries)
+      triplets.emplace_back(entry.row, entry.column, weight(entry.row) * entry.value);
+    int size = sum.size;
+    for (const BlockSum::Outer& outer : sum.outers) {
+      // u · x = y / w, weighted as the rows of u are on average
+      double squared = 0, of_rows = 0;
+      for (std::size_t i = 0; i < outer.places.size(); ++i) {
+        const double u = outer.values[i], scaled = weight(outer.places[i]) * u;
+        squared += u * u;
+        of_rows += scaled * scaled;
+      }
+      if (!(squared > 0)) continue;
+      const double row_scale = std::sqrt(of_rows / squared);
+      for (std::size_t i = 0; i < outer.places.size(); ++i) {
+        const int place = outer.places[i];
+        triplets.emplace_back(place, size, weight(place) * outer.values[i]);
+        triplets.emplace_back(size, place, row_scale * outer.values[i]);
+      }
+      triplets.emplace_back(size, size, -row_scale / outer.weight);
+      ++size;
+    }
+    J.resize(size, size);
     J.setFromTriplets(triplets.begin(), triplets.end());
     J.makeCompressed();
   }
@@ -66,9 +84,10 @@ struct DampedNewton::Matrix {
     lu.factorize(J);
     return lu.info() == Eigen::Success;
   }
+  // x has the size of b, without the unknowns of outer products.
   bool SolveDirect(const VectorXd& b, VectorXd* x) {
     if (!Factor()) return false;
-    *x = lu.solve(b);
+    *x = lu.solve(Extend(b)).head(b.size());
     return x->allFinite();
   }
   bool SolveIterative(const VectorXd& b, double tolerance, int max_iterations, VectorXd* x,
@@ -79,9 +98,14 @@ struct DampedNewton::Matrix {
     solver.setMaxIterations(max_iterations);
     solver.compute(J);
     if (solver.info() != Eigen::Success) return false;
-    *x = solver.solve(b);
+    *x = solver.solve(Extend(b)).head(b.size());
     *iterations += static_cast<int>(solver.iterations());
     return solver.info() == Eigen::Success && x->allFinite();
+  }
+  VectorXd Extend(const VectorXd& b) const {
+    VectorXd extended = VectorXd::Zero(J.rows());
+    extended.head(b.size()) = b;
+    return extended;
   }
 };
 
@@ -90,7 +114,7 @@ DampedNewton::~DampedNewton() = default;
 
 bool DampedNewton::SolveLinear(const BlockSum& jacobian, std::span<const double> b,
                                std::span<double> x) {
-  matrix_->Assemble(jacobian);
+  matrix_->Assemble(jacobian, {});
   VectorXd solution;
   if (!matrix_->SolveDirect(Eigen::Map<const VectorXd>(b.data(), b.size()), &solution))
     return false;
@@ -119,7 +143,6 @@ void DampedNewton::Solve(SmoothSystem* system, std::span<const double> weights, 
     jacobian_.Clear(static_cast<int>(n));
     system->CalcJacobian(&jacobian_);
     // rows are scaled by D, as the norm is
-    for (BlockSum::Entry& entry : jacobian_.entries) entry.value *= weights[entry.row];
     for (std::size_t i = 0; i < n; ++i) scaled[i] = -weights[i] * r_[i];
 
     double forcing = 0;
@@ -137,7 +160,7 @@ void DampedNewton::Solve(SmoothSystem* system, std::span<const double> weights, 
       return false;
     };
     bool is_solved = false;
-    matrix_->Assemble(jacobian_);
+    matrix_->Assemble(jacobian_, weights);
     if (options.linear_solver == NewtonOptions::LinearSolver::kIterative) {
       const double ratio = result->iterations > 0 ? norm / last : 1;
       forcing = std::min(RaiseToGoldenRatio(ratio), kMaxForcing);
@@ -154,8 +177,8 @@ void DampedNewton::Solve(SmoothSystem* system, std::span<const double> weights, 
       if (is_found) break;
       jacobian_.entries.resize(plain);
       for (std::size_t i = 0; i < n; ++i)
-        jacobian_.Add(static_cast<int>(i), static_cast<int>(i), factor / weights[i]);
-      matrix_->Assemble(jacobian_);
+        jacobian_.Add(static_cast<int>(i), static_cast<int>(i), factor / (weights[i] * weights[i]));
+      matrix_->Assemble(jacobian_, weights);
       if (matrix_->SolveDirect(scaled, &x)) is_found = search();
     }
     if (!is_found) {

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "absl/status/status.h"
 #include <Eigen/Core>
@@ -64,6 +65,9 @@ class ForceBalance {
   virtual void AddJacobian(double c, std::span<const double> a, const SpatialColumns& wrenches,
                            int first, solvers::BlockSum* jacobian) = 0;
   virtual void CalcFrameMap(int /*frame*/, FrameMap* /*map*/) const {}
+
+  // Internals of the block at the end of the step; they stay as they are by default.
+  virtual void StoreInternals(std::vector<double>* /*internals*/) const {}
 };
 
 }  // namespace pliant::physics

@@ -63,6 +63,9 @@ class SmoothBalance final : public solvers::SmoothSystem {
   void CalcDifference(std::span<const double> q0, std::span<const double> q1,
                       std::span<double> x) const;
   void Advance(std::span<const double> x, std::span<double> q) const;
+  void StoreInternals(int block, std::vector<double>* internals) const {
+    blocks_[block]->StoreInternals(internals);
+  }
 
   bool with_sliding_basis = true;
 

@@ -375,6 +375,8 @@ class SmoothStepper final : public Stepper {
       std::copy(balance_.v().begin() + model_.velocity_offsets[b],
                 balance_.v().begin() + model_.velocity_offsets[b + 1],
                 state->v.begin() + model_.velocity_offsets[b]);
+      if (b < state->internals.size())
+        balance_.StoreInternals(static_cast<int>(b), &state->internals[b]);
     }
   }
 

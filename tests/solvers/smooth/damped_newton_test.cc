@@ -7,16 +7,20 @@
 namespace pliant::solvers {
 namespace {
 
-// A chain of equations x_i³ + 2 x_i − ½ x_{i+1} = b, nonsymmetric.
+// A chain of equations x_i³ + 2 x_i − ½ x_{i+1} + w (u · x) u_i = b, nonsymmetric, where every
+// second u_i is 1 and the others 0.
 class Chain final : public SmoothSystem {
  public:
-  explicit Chain(int n) : x_(n) {}
+  explicit Chain(int n, double w = 0) : w_(w), x_(n) {}
   int size() const override { return static_cast<int>(x_.size()); }
   bool CalcResidual(std::span<const double> v, std::span<double> r) override {
     x_.assign(v.begin(), v.end());
+    double along = 0;
+    for (std::size_t i = 0; i < x_.size(); i += 2) along += x_[i];
     for (std::size_t i = 0; i < x_.size(); ++i) {
       const double next = i + 1 < x_.size() ? x_[i + 1] : 0;
       r[i] = x_[i] * x_[i] * x_[i] + 2 * x_[i] - 0.5 * next - 10.0;
+      if (i % 2 == 0) r[i] += w_ * along;
     }
     return true;
   }
@@ -25,9 +29,17 @@ class Chain final : public SmoothSystem {
       jacobian->Add(i, i, 3 * x_[i] * x_[i] + 2);
       if (i + 1 < size()) jacobian->Add(i, i + 1, -0.5);
     }
+    if (w_ == 0) return;
+    BlockSum::Outer& outer = jacobian->outers.emplace_back();
+    outer.weight = w_;
+    for (int i = 0; i < size(); i += 2) {
+      outer.places.push_back(i);
+      outer.values.push_back(1);
+    }
   }
 
  private:
+  double w_;
   std::vector<double> x_;
 };
 
@@ -50,6 +62,25 @@ TEST_P(BothSolvers, SolveANonsymmetricSystemAndEndFast) {
   ASSERT_GE(e.size(), 3u);
   const double last = e.back(), before = e[e.size() - 2];
   EXPECT_LT(last, 10 * std::pow(before, 1.5));
+}
+
+// An outer product is part of the Jacobian though it is never made dense.
+TEST_P(BothSolvers, SolveASystemWithAnOuterProduct) {
+  for (const double w : {1e-3, 1.0, 1e6}) {
+    Chain chain(50, w);
+    std::vector<double> weights(50, 1.0);
+    for (int i = 0; i < 50; i += 3) weights[i] = 0.5;  // of rows
+    std::vector<double> x(50, 0.0), r(50);
+    DampedNewton newton;
+    NewtonResult result;
+    NewtonOptions options;
+    options.linear_solver = GetParam();
+    newton.Solve(&chain, weights, 10, options, x, &result);
+    EXPECT_EQ(result.reason, StopReason::kConverged) << w;
+    EXPECT_LE(result.iterations, 15) << w;
+    chain.CalcResidual(x, r);
+    for (const double ri : r) EXPECT_LE(std::abs(ri), 20 * options.tolerance) << w;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Linear, BothSolvers,

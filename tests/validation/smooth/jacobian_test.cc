@@ -59,6 +59,13 @@ class Posed {
     balance_.CalcJacobian(&jacobian);
     std::vector<double> product(n, 0.0);
     for (const auto& [row, column, value] : jacobian.entries) product[row] += value * d[column];
+    for (const solvers::BlockSum::Outer& outer : jacobian.outers) {
+      double along = 0;
+      for (std::size_t i = 0; i < outer.places.size(); ++i)
+        along += outer.values[i] * d[outer.places[i]];
+      for (std::size_t i = 0; i < outer.places.size(); ++i)
+        product[outer.places[i]] += outer.weight * along * outer.values[i];
+    }
     // the error of the quotient falls as its square, down to rounding
     const double step = 2e-6;
     for (int i = 0; i < n; ++i) v[i] = v_[i] - step * d[i];
@@ -170,6 +177,22 @@ TEST(SmoothJacobian, OfALinearCorotationalBoxThatTurns) {
       damping: {alpha: 0.1, beta: 0.01}
 )",
                       4);
+}
+
+TEST(SmoothJacobian, OfABallFullOfAirOnTheGround) {
+  ExpectExactJacobian(R"(
+  - {name: ground, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
+  - name: ball
+    deformable:
+      mesh: {hollow_sphere: {radius: 0.1, wall_thickness: 0.02}, edge_length: 0.06}
+      pose: {position: [0, 0, 0.099]}
+      velocity: {linear: [0.02, 0.01, -0.3], angular: [2, 3, 5]}
+      material: {model: NEO_HOOKEAN, youngs_modulus: 1.0e5, poissons_ratio: 0.3, density: 1000}
+      damping: {beta: 0.01}
+constraints:
+  - {name: air, volume: {body: ball, cavity: true, law: IDEAL_GAS, gauge_pressure: 5.0e4}}
+)",
+                      1);
 }
 
 }  // namespace
