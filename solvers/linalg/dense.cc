@@ -42,6 +42,29 @@ void Trapezoid(int m, int n, int k, const double* A, int lda, double* C, int ldc
   });
 }
 
+using ProductKernel = void (*)(int, int, int, const double*, int, const double*, int, double*, int,
+                               bool);
+
+// Likewise for C −= A Bᵀ, in strips of columns of the same width.
+void Product(int m, int n, int k, const double* A, int lda, const double* B, int ldb, double* C,
+             int ldc, bool overwrite) {
+  constexpr ProductKernel kAvx2 = &SubtractProductAvx2;
+  constexpr ProductKernel kAvx512 = &SubtractProductAvx512;
+  static const ProductKernel kernel = __builtin_cpu_supports("avx512f") ? kAvx512 : kAvx2;
+  const double work = double(m) * n * k;
+  if (work < kMinParallelWork || CountThreads() == 1)
+    return kernel(m, n, k, A, lda, B, ldb, C, ldc, overwrite);
+  const int count = static_cast<int>(std::min<double>(kMaxParts, work / kMinPart));
+  const auto cut = [&](int part) {
+    return part == count ? n : int(double(n) * part / count) / kWholeStrip * kWholeStrip;
+  };
+  ParallelForWithin(count, 1, [&](int part) {
+    const int begin = cut(part), end = cut(part + 1);
+    if (begin == end) return;
+    kernel(m, end - begin, k, A, lda, B + begin, ldb, C + std::size_t(begin) * ldc, ldc, overwrite);
+  });
+}
+
 constexpr int kNarrow = 4;
 constexpr int kMaxNarrowRows = 48;  // rows up to which the wide kernel does not pay
 
@@ -295,6 +318,16 @@ void SubtractLowerTrapezoid(int m, int n, int k, const double* A, int lda, doubl
 
 void NegateLowerTrapezoid(int m, int n, int k, const double* A, int lda, double* C, int ldc) {
   Trapezoid(m, n, k, A, lda, C, ldc, true);
+}
+
+void SubtractProduct(int m, int n, int k, const double* A, int lda, const double* B, int ldb,
+                     double* C, int ldc) {
+  if (k > 0 && n > 0) Product(m, n, k, A, lda, B, ldb, C, ldc, false);
+}
+
+void NegateProduct(int m, int n, int k, const double* A, int lda, const double* B, int ldb,
+                   double* C, int ldc) {
+  if (n > 0) Product(m, n, k, A, lda, B, ldb, C, ldc, true);
 }
 
 int FactorPanel(int n, int k, double* A, int lda) {

@@ -12,6 +12,12 @@ void SubtractLowerTrapezoid(int m, int n, int k, const double* A, int lda, doubl
 // Lower trapezoid of C ← −A Aᵀ, with the same arguments.
 void NegateLowerTrapezoid(int m, int n, int k, const double* A, int lda, double* C, int ldc);
 
+// C ← C − A Bᵀ and C ← −A Bᵀ, with A m × k, B n × k and C m × n.
+void SubtractProduct(int m, int n, int k, const double* A, int lda, const double* B, int ldb,
+                     double* C, int ldc);
+void NegateProduct(int m, int n, int k, const double* A, int lda, const double* B, int ldb,
+                   double* C, int ldc);
+
 // Factors the first k columns of the lower trapezoid A (n × k) of a symmetric matrix: A ← L.
 // Returns the index of the first pivot that is not above zero (NaN included), or −1.
 int FactorPanel(int n, int k, double* A, int lda);

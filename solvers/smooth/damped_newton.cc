@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <Eigen/IterativeLinearSolvers>
-#include <Eigen/SparseLU>
+#include <Eigen/LU>
+
+#include "solvers/linalg/lu/sparse_lu.h"
 
 namespace pliant::solvers {
 namespace {
@@ -18,6 +21,11 @@ constexpr double kMaxForcing = 0.01;  // σ
 // Regularisations tried one after the other where Newton's direction does not descend, relative to
 // D⁻².
 constexpr double kRegularisations[] = {1, 10, 100, 1e4};
+
+// Of a linear system: residual relative to its right-hand side at which it is not refined, and
+// rounds of refinement.
+constexpr double kRefined = 1e-12;
+constexpr int kMaxRefinements = 3;
 
 double WeightedNorm(std::span<const double> weights, std::span<const double> r) {
   double sum = 0;
@@ -34,27 +42,92 @@ double RaiseToGoldenRatio(double x) {
 
 }  // namespace
 
-// The Jacobian by columns, with its factors. An outer product w u uᵀ adds an unknown y = w uᵀ x and
-// its equation, so that the matrix stays sparse.
+// A Jacobian whose rows are weighted, and its solutions.
 struct DampedNewton::Matrix {
-  Eigen::SparseMatrix<double> J;
-  Eigen::SparseLU<Eigen::SparseMatrix<double>> lu;
-  std::vector<int> columns, rows;  // pattern that was analysed
+  SparseLu lu;
+  // for outer products w u uᵀ: A₀⁻¹ u, and the factors of the matrix 1/w + uᵀ A₀⁻¹ u
+  std::vector<std::vector<double>> columns;
+  Eigen::PartialPivLU<Eigen::MatrixXd> small;
+  std::vector<double> product;
 
-  // Multiplies rows by `weights`, which has an entry for each or none.
-  void Assemble(const BlockSum& sum, std::span<const double> weights) {
-    using Triplet = Eigen::Triplet<double>;
-    const auto weight = [&](int row) { return weights.empty() ? 1 : weights[row]; };
-    std::vector<Triplet> triplets;
-    triplets.reserve(sum.entries.size());
-    for (const BlockSum::Entry& entry : sum.entries)
-      triplets.emplace_back(entry.row, entry.column, weight(entry.row) * entry.value);
-    int size = sum.size;
-    for (const BlockSum::Outer& outer : sum.outers) {
+  bool SolveDirect(const BlockSum& J, std::span<const double> weights, const VectorXd& b,
+                   VectorXd* x) {
+    if (!Factor(J, weights)) return false;
+    *x = b;
+    SolveOnce(J, x);
+    // refined, as pivots are chosen within supernodes only
+    double last = std::numeric_limits<double>::infinity();
+    for (int k = 0; k <= kMaxRefinements; ++k) {
+      const VectorXd r = b - Multiply(J, weights, *x);
+      const double norm = r.norm();
+      if (!(norm > kRefined * b.norm()) || k == kMaxRefinements || !(norm < 0.5 * last)) break;
+      last = norm;
+      VectorXd correction = r;
+      SolveOnce(J, &correction);
+      *x += correction;
+    }
+    return x->allFinite();
+  }
+
+  bool Factor(const BlockSum& J, std::span<const double> weights) {
+    if (!lu.Factor(J, weights)) return false;
+    const int count = static_cast<int>(J.outers.size());
+    columns.assign(count, {});
+    Eigen::MatrixXd S = Eigen::MatrixXd::Zero(count, count);
+    for (int l = 0; l < count; ++l) {
+      const BlockSum::Outer& outer = J.outers[l];
+      columns[l].assign(J.size, 0.0);
+      for (std::size_t i = 0; i < outer.places.size(); ++i) {
+        const int place = outer.places[i];
+        columns[l][place] = (weights.empty() ? 1 : weights[place]) * outer.values[i];
+      }
+      lu.Solve(columns[l]);
+      for (int k = 0; k < count; ++k) S(k, l) = Along(J.outers[k], columns[l]);
+      S(l, l) += 1 / outer.weight;
+    }
+    if (count > 0) small.compute(S);
+    return true;
+  }
+
+  void SolveOnce(const BlockSum& J, VectorXd* x) const {
+    lu.Solve({x->data(), static_cast<std::size_t>(x->size())});
+    if (J.outers.empty()) return;
+    VectorXd y(J.outers.size());
+    for (std::size_t k = 0; k < J.outers.size(); ++k)
+      y[static_cast<int>(k)] = Along(J.outers[k], {x->data(), std::size_t(x->size())});
+    y = small.solve(y);
+    for (std::size_t k = 0; k < columns.size(); ++k)
+      *x -= y[static_cast<int>(k)] * Eigen::Map<const VectorXd>(columns[k].data(), x->size());
+  }
+
+  static double Along(const BlockSum::Outer& outer, std::span<const double> x) {
+    double sum = 0;
+    for (std::size_t i = 0; i < outer.places.size(); ++i)
+      sum += outer.values[i] * x[outer.places[i]];
+    return sum;
+  }
+
+  VectorXd Multiply(const BlockSum& J, std::span<const double> weights, const VectorXd& x) {
+    VectorXd y(J.size);
+    J.Multiply({x.data(), std::size_t(x.size())}, {y.data(), std::size_t(y.size())});
+    if (!weights.empty())
+      for (int i = 0; i < J.size; ++i) y[i] *= weights[i];
+    return y;
+  }
+
+  // An outer product w u uᵀ adds an unknown y = w uᵀ x and its equation, so that the matrix stays
+  // sparse.
+  static Eigen::SparseMatrix<double> Extend(const BlockSum& J, std::span<const double> weights) {
+    std::vector<Eigen::Triplet<double>> triplets;
+    triplets.reserve(J.entries.size());
+    for (const BlockSum::Entry& entry : J.entries)
+      triplets.emplace_back(entry.row, entry.column, weights[entry.row] * entry.value);
+    int size = J.size;
+    for (const BlockSum::Outer& outer : J.outers) {
       // u · x = y / w, weighted as the rows of u are on average
       double squared = 0, of_rows = 0;
       for (std::size_t i = 0; i < outer.places.size(); ++i) {
-        const double u = outer.values[i], scaled = weight(outer.places[i]) * u;
+        const double u = outer.values[i], scaled = weights[outer.places[i]] * u;
         squared += u * u;
         of_rows += scaled * scaled;
       }
@@ -62,50 +135,32 @@ struct DampedNewton::Matrix {
       const double row_scale = std::sqrt(of_rows / squared);
       for (std::size_t i = 0; i < outer.places.size(); ++i) {
         const int place = outer.places[i];
-        triplets.emplace_back(place, size, weight(place) * outer.values[i]);
+        triplets.emplace_back(place, size, weights[place] * outer.values[i]);
         triplets.emplace_back(size, place, row_scale * outer.values[i]);
       }
       triplets.emplace_back(size, size, -row_scale / outer.weight);
       ++size;
     }
-    J.resize(size, size);
-    J.setFromTriplets(triplets.begin(), triplets.end());
-    J.makeCompressed();
+    Eigen::SparseMatrix<double> A(size, size);
+    A.setFromTriplets(triplets.begin(), triplets.end());
+    A.makeCompressed();
+    return A;
   }
 
-  bool Factor() {
-    const std::span<const int> c(J.outerIndexPtr(), J.cols() + 1),
-        r(J.innerIndexPtr(), J.nonZeros());
-    if (!std::ranges::equal(c, columns) || !std::ranges::equal(r, rows)) {
-      columns.assign(c.begin(), c.end());
-      rows.assign(r.begin(), r.end());
-      lu.analyzePattern(J);
-    }
-    lu.factorize(J);
-    return lu.info() == Eigen::Success;
-  }
-  // x has the size of b, without the unknowns of outer products.
-  bool SolveDirect(const VectorXd& b, VectorXd* x) {
-    if (!Factor()) return false;
-    *x = lu.solve(Extend(b)).head(b.size());
-    return x->allFinite();
-  }
-  bool SolveIterative(const VectorXd& b, double tolerance, int max_iterations, VectorXd* x,
-                      int* iterations) const {
+  static bool SolveIterative(const BlockSum& J, std::span<const double> weights, const VectorXd& b,
+                             double tolerance, int max_iterations, VectorXd* x, int* iterations) {
+    const Eigen::SparseMatrix<double> A = Extend(J, weights);
     Eigen::BiCGSTAB<Eigen::SparseMatrix<double>, Eigen::IncompleteLUT<double>> solver;
     solver.preconditioner().setDroptol(1e-4);
     solver.setTolerance(tolerance);
     solver.setMaxIterations(max_iterations);
-    solver.compute(J);
+    solver.compute(A);
     if (solver.info() != Eigen::Success) return false;
-    *x = solver.solve(Extend(b)).head(b.size());
+    VectorXd extended = VectorXd::Zero(A.rows());
+    extended.head(b.size()) = b;
+    *x = solver.solve(extended).head(b.size());
     *iterations += static_cast<int>(solver.iterations());
     return solver.info() == Eigen::Success && x->allFinite();
-  }
-  VectorXd Extend(const VectorXd& b) const {
-    VectorXd extended = VectorXd::Zero(J.rows());
-    extended.head(b.size()) = b;
-    return extended;
   }
 };
 
@@ -114,10 +169,9 @@ DampedNewton::~DampedNewton() = default;
 
 bool DampedNewton::SolveLinear(const BlockSum& jacobian, std::span<const double> b,
                                std::span<double> x) {
-  matrix_->Assemble(jacobian, {});
   VectorXd solution;
-  if (!matrix_->SolveDirect(Eigen::Map<const VectorXd>(b.data(), b.size()), &solution))
-    return false;
+  const Eigen::Map<const VectorXd> right(b.data(), static_cast<Eigen::Index>(b.size()));
+  if (!matrix_->SolveDirect(jacobian, {}, right, &solution)) return false;
   std::copy_n(solution.data(), x.size(), x.begin());
   return true;
 }
@@ -160,16 +214,16 @@ void DampedNewton::Solve(SmoothSystem* system, std::span<const double> weights, 
       return false;
     };
     bool is_solved = false;
-    matrix_->Assemble(jacobian_, weights);
     if (options.linear_solver == NewtonOptions::LinearSolver::kIterative) {
       const double ratio = result->iterations > 0 ? norm / last : 1;
       forcing = std::min(RaiseToGoldenRatio(ratio), kMaxForcing);
-      is_solved = matrix_->SolveIterative(scaled, forcing, options.max_linear_iterations, &x,
-                                          &result->linear_iterations);
+      is_solved =
+          Matrix::SolveIterative(jacobian_, weights, scaled, forcing, options.max_linear_iterations,
+                                 &x, &result->linear_iterations);
     }
     if (!is_solved) {
       forcing = 0;
-      is_solved = matrix_->SolveDirect(scaled, &x);
+      is_solved = matrix_->SolveDirect(jacobian_, weights, scaled, &x);
     }
     if (is_solved) is_found = search();
     const std::size_t plain = jacobian_.entries.size();
@@ -178,8 +232,7 @@ void DampedNewton::Solve(SmoothSystem* system, std::span<const double> weights, 
       jacobian_.entries.resize(plain);
       for (std::size_t i = 0; i < n; ++i)
         jacobian_.Add(static_cast<int>(i), static_cast<int>(i), factor / (weights[i] * weights[i]));
-      matrix_->Assemble(jacobian_, weights);
-      if (matrix_->SolveDirect(scaled, &x)) is_found = search();
+      if (matrix_->SolveDirect(jacobian_, weights, scaled, &x)) is_found = search();
     }
     if (!is_found) {
       // the Jacobian belongs to the last residual that was computed

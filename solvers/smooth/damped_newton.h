@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "solvers/problem/block_sum.h"
+#include "solvers/linalg/lu/block_sum.h"
 #include "solvers/problem/stop_reason.h"
 
 namespace pliant::solvers {

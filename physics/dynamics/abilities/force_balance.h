@@ -10,7 +10,7 @@
 #include "physics/dynamics/abilities/frames.h"
 #include "physics/dynamics/block_inputs.h"
 #include "physics/dynamics/block_state.h"
-#include "solvers/problem/block_sum.h"
+#include "solvers/linalg/lu/block_sum.h"
 
 namespace pliant::physics {
 

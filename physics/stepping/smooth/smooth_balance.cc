@@ -333,6 +333,7 @@ double SmoothBalance::CalcScale(std::span<const double> v) const {
 }
 
 void SmoothBalance::CalcJacobian(BlockSum* jacobian) {
+  GroupUnknowns(jacobian);
   for (int b = 0; b < static_cast<int>(blocks_.size()); ++b) {
     const int first = model_.velocity_offsets[b], n = model_.velocity_offsets[b + 1] - first;
     if (IsAwake(b)) {
@@ -341,11 +342,20 @@ void SmoothBalance::CalcJacobian(BlockSum* jacobian) {
       for (int i = 0; i < n; ++i) jacobian->Add(first + i, first + i, 1);
     }
   }
+  jacobian->num_lasting = jacobian->entries.size();
   for (std::size_t k = 0; k < contacts_->size(); ++k) {
     if (contact_forces_[k].normal_force == 0 && contact_forces_[k].force_W.isZero(0)) continue;
     AddContactJacobian((*contacts_)[k], jacobian);
   }
   AddRowJacobian(jacobian);
+}
+
+// Nodes are groups of three velocities, and the velocities of a tree are taken three by three.
+void SmoothBalance::GroupUnknowns(BlockSum* jacobian) const {
+  for (std::size_t b = 0; b + 1 < blocks_.size(); ++b)
+    jacobian->group_starts.push_back(model_.velocity_offsets[b + 1]);
+  if (num_impulses_ > 0) jacobian->group_starts.push_back(num_velocities_);
+  jacobian->num_last = num_impulses_;
 }
 
 void SmoothBalance::AddContactJacobian(const SmoothContact& contact, BlockSum* jacobian) {
@@ -457,6 +467,7 @@ bool SmoothBalance::CalcStartAccelerations(solvers::DampedNewton* solver, std::v
   const std::vector<double> zero(num_velocities_, 0.0);
   BlockSum mass;
   mass.Clear(size());
+  GroupUnknowns(&mass);
   for (int b = 0; b < static_cast<int>(blocks_.size()); ++b) {
     const int first = model_.velocity_offsets[b], n = model_.velocity_offsets[b + 1] - first;
     if (IsAwake(b)) {

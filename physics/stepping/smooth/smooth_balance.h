@@ -77,6 +77,7 @@ class SmoothBalance final : public solvers::SmoothSystem {
   bool IsAwake(int block) const { return !stages_->blocks.sleeping.sleeps(block); }
   bool CalcForces(std::span<const double> a, std::span<double> r);
   void AddContactForces(std::span<double> r);
+  void GroupUnknowns(solvers::BlockSum* jacobian) const;
   void AddContactJacobian(const SmoothContact& contact, solvers::BlockSum* jacobian);
   bool AddRowForces(std::span<double> r, std::span<const double> p);
   void AddRowJacobian(solvers::BlockSum* jacobian);

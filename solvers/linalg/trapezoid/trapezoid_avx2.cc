@@ -33,4 +33,10 @@ void SubtractLowerTrapezoidAvx2(int m, int n, int k, const double* A, int lda, d
   UpdateTrapezoid<Vector4, 4, false>(m, n, k, A, lda, C, ldc);
 }
 
+void SubtractProductAvx2(int m, int n, int k, const double* A, int lda, const double* B, int ldb,
+                         double* C, int ldc, bool overwrite) {
+  if (overwrite) return UpdateRectangle<Vector4, 4, true>(m, n, k, A, lda, B, ldb, C, ldc);
+  UpdateRectangle<Vector4, 4, false>(m, n, k, A, lda, B, ldb, C, ldc);
+}
+
 }  // namespace pliant::solvers

@@ -26,4 +26,10 @@ void SubtractLowerTrapezoidAvx512(int m, int n, int k, const double* A, int lda,
   UpdateTrapezoid<Vector8, 8, false>(m, n, k, A, lda, C, ldc);
 }
 
+void SubtractProductAvx512(int m, int n, int k, const double* A, int lda, const double* B, int ldb,
+                           double* C, int ldc, bool overwrite) {
+  if (overwrite) return UpdateRectangle<Vector8, 8, true>(m, n, k, A, lda, B, ldb, C, ldc);
+  UpdateRectangle<Vector8, 8, false>(m, n, k, A, lda, B, ldb, C, ldc);
+}
+
 }  // namespace pliant::solvers

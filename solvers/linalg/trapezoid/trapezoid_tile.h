@@ -56,11 +56,11 @@ struct Columns<V, R, 0> {
 
 // C −= A Bᵀ, or C ← −A Bᵀ, on (R − 1) · width + last rows and N columns.
 template <typename V, int R, int N, bool kOverwrite>
-void UpdateTile(int k, const double* A, const double* B, std::ptrdiff_t lda, double* C,
-                std::ptrdiff_t ldc, int last) {
+void UpdateTile(int k, const double* A, std::ptrdiff_t lda, const double* B, std::ptrdiff_t ldb,
+                double* C, std::ptrdiff_t ldc, int last) {
   Columns<V, R, N> columns{};
   if constexpr (!kOverwrite) columns.Load(C, ldc, last);
-  for (int p = 0; p < k; ++p, A += lda, B += lda) {
+  for (int p = 0; p < k; ++p, A += lda, B += ldb) {
     typename V::Type a0, a1{}, a2{};
     if constexpr (R == 1) {
       a0 = V::LoadPart(A, last);
@@ -78,29 +78,29 @@ void UpdateTile(int k, const double* A, const double* B, std::ptrdiff_t lda, dou
 }
 
 template <typename V, int N, bool kOverwrite>
-void UpdateStrip(int m, int k, const double* A, const double* B, std::ptrdiff_t lda, double* C,
-                 std::ptrdiff_t ldc) {
+void UpdateStrip(int m, int k, const double* A, std::ptrdiff_t lda, const double* B,
+                 std::ptrdiff_t ldb, double* C, std::ptrdiff_t ldc) {
   constexpr int kTall = 3 * V::kWidth;
   int i = 0;
   for (; i + kTall <= m; i += kTall)
-    UpdateTile<V, 3, N, kOverwrite>(k, A + i, B, lda, C + i, ldc, V::kWidth);
+    UpdateTile<V, 3, N, kOverwrite>(k, A + i, lda, B, ldb, C + i, ldc, V::kWidth);
   const int left = m - i;
   if (left > 2 * V::kWidth) {
-    UpdateTile<V, 3, N, kOverwrite>(k, A + i, B, lda, C + i, ldc, left - 2 * V::kWidth);
+    UpdateTile<V, 3, N, kOverwrite>(k, A + i, lda, B, ldb, C + i, ldc, left - 2 * V::kWidth);
   } else if (left > V::kWidth) {
-    UpdateTile<V, 2, N, kOverwrite>(k, A + i, B, lda, C + i, ldc, left - V::kWidth);
+    UpdateTile<V, 2, N, kOverwrite>(k, A + i, lda, B, ldb, C + i, ldc, left - V::kWidth);
   } else if (left > 0) {
-    UpdateTile<V, 1, N, kOverwrite>(k, A + i, B, lda, C + i, ldc, left);
+    UpdateTile<V, 1, N, kOverwrite>(k, A + i, lda, B, ldb, C + i, ldc, left);
   }
 }
 
 // Updates the remaining columns, fewer than a whole strip.
 template <typename V, int N, bool kOverwrite>
-void UpdateLastStrip(int columns, int m, int k, const double* A, std::ptrdiff_t lda, double* C,
-                     std::ptrdiff_t ldc) {
+void UpdateLastStrip(int columns, int m, int k, const double* A, std::ptrdiff_t lda,
+                     const double* B, std::ptrdiff_t ldb, double* C, std::ptrdiff_t ldc) {
   if constexpr (N > 0) {
-    if (columns == N) return UpdateStrip<V, N, kOverwrite>(m, k, A, A, lda, C, ldc);
-    UpdateLastStrip<V, N - 1, kOverwrite>(columns, m, k, A, lda, C, ldc);
+    if (columns == N) return UpdateStrip<V, N, kOverwrite>(m, k, A, lda, B, ldb, C, ldc);
+    UpdateLastStrip<V, N - 1, kOverwrite>(columns, m, k, A, lda, B, ldb, C, ldc);
   }
 }
 
@@ -109,8 +109,18 @@ void UpdateTrapezoid(int m, int n, int k, const double* A, std::ptrdiff_t lda, d
                      std::ptrdiff_t ldc) {
   int j = 0;
   for (; j + N <= n; j += N)
-    UpdateStrip<V, N, kOverwrite>(m - j, k, A + j, A + j, lda, C + j * ldc + j, ldc);
-  UpdateLastStrip<V, N - 1, kOverwrite>(n - j, m - j, k, A + j, lda, C + j * ldc + j, ldc);
+    UpdateStrip<V, N, kOverwrite>(m - j, k, A + j, lda, A + j, lda, C + j * ldc + j, ldc);
+  UpdateLastStrip<V, N - 1, kOverwrite>(n - j, m - j, k, A + j, lda, A + j, lda, C + j * ldc + j,
+                                        ldc);
+}
+
+template <typename V, int N, bool kOverwrite>
+void UpdateRectangle(int m, int n, int k, const double* A, std::ptrdiff_t lda, const double* B,
+                     std::ptrdiff_t ldb, double* C, std::ptrdiff_t ldc) {
+  int j = 0;
+  for (; j + N <= n; j += N)
+    UpdateStrip<V, N, kOverwrite>(m, k, A, lda, B + j, ldb, C + j * ldc, ldc);
+  UpdateLastStrip<V, N - 1, kOverwrite>(n - j, m, k, A, lda, B + j, ldb, C + j * ldc, ldc);
 }
 
 }  // namespace

@@ -58,14 +58,7 @@ class Posed {
     jacobian.Clear(n);
     balance_.CalcJacobian(&jacobian);
     std::vector<double> product(n, 0.0);
-    for (const auto& [row, column, value] : jacobian.entries) product[row] += value * d[column];
-    for (const solvers::BlockSum::Outer& outer : jacobian.outers) {
-      double along = 0;
-      for (std::size_t i = 0; i < outer.places.size(); ++i)
-        along += outer.values[i] * d[outer.places[i]];
-      for (std::size_t i = 0; i < outer.places.size(); ++i)
-        product[outer.places[i]] += outer.weight * along * outer.values[i];
-    }
+    jacobian.Multiply(d, product);
     // the error of the quotient falls as its square, down to rounding
     const double step = 2e-6;
     for (int i = 0; i < n; ++i) v[i] = v_[i] - step * d[i];

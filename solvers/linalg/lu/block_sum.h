@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 namespace pliant::solvers {
@@ -23,10 +24,23 @@ struct BlockSum {
   std::vector<Entry> entries;
   std::vector<Outer> outers;
 
+  // For a factorisation. Unknowns from each of these on form groups of three, such as the
+  // velocities of a node; ascending. The first one is 0.
+  std::vector<int> group_starts{0};
+  // Unknowns at the end, after a group start, which have nearly no diagonal entries: impulses of
+  // constraints. They are eliminated last.
+  int num_last = 0;
+  // The first entries, whose places stay the same from step to step and set the order of
+  // elimination.
+  std::size_t num_lasting = 0;
+
   void Clear(int new_size) {
     size = new_size;
     entries.clear();
     outers.clear();
+    group_starts.assign(1, 0);
+    num_last = 0;
+    num_lasting = 0;
   }
   void Add(int row, int column, double value) { entries.push_back({row, column, value}); }
   // A block whose first entry is at (row, column); `values` column-major, columns `stride` apart.
@@ -36,6 +50,9 @@ struct BlockSum {
         Add(row + i, column + j, values[std::size_t(j) * stride + i]);
     }
   }
+
+  // y ← A x.
+  void Multiply(std::span<const double> x, std::span<double> y) const;
 };
 
 }  // namespace pliant::solvers

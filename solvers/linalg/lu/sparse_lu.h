@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "solvers/linalg/lu/block_sum.h"
+#include "solvers/linalg/supernodes.h"
+
+namespace pliant::solvers {
+
+// Factors P A = L U of a nonsymmetric matrix whose pattern is nearly symmetric, by the multifrontal
+// method on supernodes. Rows are interchanged within a supernode, whose pivots that vanish are
+// replaced by small numbers: solutions then need a refinement. Bits do not depend on threads.
+class SparseLu {
+ public:
+  // Factors A without its outer products, its rows multiplied by `weights` (an entry for each, or
+  // none). Keeps the analysis while entries have the same places. False when a number is not
+  // finite.
+  bool Factor(const BlockSum& A, std::span<const double> weights);
+
+  // x ← A⁻¹ x.
+  void Solve(std::span<double> x) const;
+
+  int num_replaced_pivots() const { return num_replaced_; }  // in the last factorisation
+  std::size_t factor_numbers() const { return panels_.size(); }
+
+ private:
+  // The place of a group pair among the panels: row and column groups count within their supernode.
+  struct Place {
+    int supernode;
+    int row, column;
+    bool is_above;  // in the rows right of the diagonal block
+  };
+  // Sizes of a front, in numbers: columns, and rows below them.
+  struct Front {
+    int width, rows, height;
+    double* lower;  // height × width
+    double* upper;  // (rows × width): the transpose of what is right of the diagonal block
+    int* swaps;     // of each column
+  };
+
+  void Analyse(const BlockSum& A);
+  void FindOrder(const BlockSum& A);
+  BlockPattern MakePattern(std::span<const BlockSum::Entry> entries) const;
+  Place PlaceOf(int row_group, int column_group) const;
+  std::size_t OffsetOf(const Place& place, int i, int j) const;
+  Front front(std::size_t supernode) const;
+  std::span<const SupernodeLayout::Supernode> fronts() const;
+  bool FactorFront(const Front& front);
+  void AddUpdates(std::size_t supernode, bool to_panels);
+
+  // analysis
+  std::vector<std::pair<int, int>> places_;  // of the entries that were analysed
+  std::size_t num_lasting_ = 0;
+  std::vector<std::pair<int, int>> ordered_places_;  // of the entries that set the order
+  std::vector<int> starts_, ordered_starts_;         // of groups
+  int size_ = 0, num_last_ = 0;
+  std::vector<int> slot_;     // of each unknown: three times its group, and its place there
+  std::vector<int> padding_;  // slots without an unknown
+  BlockPattern pattern_;
+  std::vector<int> order_;
+  SupernodeLayout layout_;
+  std::vector<int> supernode_at_;     // of each position
+  std::vector<std::size_t> first_;    // of each supernode's numbers, the root's last, and their end
+  std::vector<std::size_t> offsets_;  // of each entry
+  std::vector<std::size_t> diagonal_of_padding_;
+
+  // factors
+  mutable std::vector<double> panels_;
+  mutable std::vector<int> swaps_;
+  std::vector<double> updates_, scratch_;
+  mutable std::vector<double> x_, rows_;
+  int num_replaced_ = 0;
+};
+
+}  // namespace pliant::solvers
