@@ -1,5 +1,5 @@
-// Oscillations that friction drives, and that only a friction implicit in normal force and speed has
-// right: flutter of a point on coupled springs, stick-slip, and the speed at which it ends.
+// Oscillations that friction drives, and that only a friction implicit in normal force and speed
+// has right: flutter of a point on coupled springs, stick-slip, and the speed at which it ends.
 
 #include <fstream>
 
@@ -59,7 +59,10 @@ method: {smooth: {integrator: SDIRK2, contact_distance: 0.04, contact_stiffness:
 contact: {friction: $MU}
 bodies:
   - name: belt
-    rigid: {motion: KINEMATIC, pose: {position: [-10, 0, -0.5]}, shapes: [{box: {size: [60, 1, 1]}}]}
+    rigid:
+      motion: KINEMATIC
+      pose: {position: [-10, 0, -0.5]}
+      shapes: [{box: {size: [60, 1, 1]}}]
 robots:
   - name: mount
     file: $FILE

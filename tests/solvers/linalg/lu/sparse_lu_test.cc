@@ -23,8 +23,8 @@ class Random {
   std::uniform_real_distribution<double> uniform_{-1, 1};
 };
 
-// Nodes of a grid of n³, each coupled to its neighbours along the axes by random blocks that are not
-// symmetric, with `diagonal` times the identity on its own.
+// Nodes of a grid of n³, each coupled to its neighbours along the axes by random blocks that are
+// not symmetric, with `diagonal` times the identity on its own.
 BlockSum MakeGrid(int n, double diagonal, int seed = 1) {
   Random random(seed);
   BlockSum A;
