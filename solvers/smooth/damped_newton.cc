@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include <Eigen/IterativeLinearSolvers>
 #include <Eigen/LU>
 
 #include "solvers/linalg/lu/sparse_lu.h"
@@ -26,6 +25,8 @@ constexpr double kRegularisations[] = {1, 10, 100, 1e4};
 // rounds of refinement.
 constexpr double kRefined = 1e-12;
 constexpr int kMaxRefinements = 3;
+// Iterations of BiCGSTAB that cost about as much as a factorisation.
+constexpr int kMaxStale = 20;
 
 double WeightedNorm(std::span<const double> weights, std::span<const double> r) {
   double sum = 0;
@@ -42,125 +43,127 @@ double RaiseToGoldenRatio(double x) {
 
 }  // namespace
 
-// A Jacobian whose rows are weighted, and its solutions.
+// Solves with a Jacobian whose rows are weighted.
 struct DampedNewton::Matrix {
   SparseLu lu;
-  // for outer products w u uᵀ: A₀⁻¹ u, and the factors of the matrix 1/w + uᵀ A₀⁻¹ u
-  std::vector<std::vector<double>> columns;
+  // of what was factored last: its outer products w u uᵀ, with A₀⁻¹ u and the factors of the matrix
+  // 1/w + uᵀ A₀⁻¹ u
+  std::vector<BlockSum::Outer> outers;
+  std::vector<VectorXd> columns;
   Eigen::PartialPivLU<Eigen::MatrixXd> small;
-  std::vector<double> product;
-
-  bool SolveDirect(const BlockSum& J, std::span<const double> weights, const VectorXd& b,
-                   VectorXd* x) {
-    if (!Factor(J, weights)) return false;
-    *x = b;
-    SolveOnce(J, x);
-    // refined, as pivots are chosen within supernodes only
-    double last = std::numeric_limits<double>::infinity();
-    for (int k = 0; k <= kMaxRefinements; ++k) {
-      const VectorXd r = b - Multiply(J, weights, *x);
-      const double norm = r.norm();
-      if (!(norm > kRefined * b.norm()) || k == kMaxRefinements || !(norm < 0.5 * last)) break;
-      last = norm;
-      VectorXd correction = r;
-      SolveOnce(J, &correction);
-      *x += correction;
-    }
-    return x->allFinite();
-  }
+  bool is_factored = false;
 
   bool Factor(const BlockSum& J, std::span<const double> weights) {
-    if (!lu.Factor(J, weights)) return false;
-    const int count = static_cast<int>(J.outers.size());
-    columns.assign(count, {});
-    Eigen::MatrixXd S = Eigen::MatrixXd::Zero(count, count);
+    is_factored = lu.Factor(J, weights);
+    if (!is_factored) return false;
+    outers = J.outers;
+    const int count = static_cast<int>(outers.size());
+    columns.assign(count, VectorXd::Zero(J.size));
+    Eigen::MatrixXd S(count, count);
     for (int l = 0; l < count; ++l) {
-      const BlockSum::Outer& outer = J.outers[l];
-      columns[l].assign(J.size, 0.0);
-      for (std::size_t i = 0; i < outer.places.size(); ++i) {
-        const int place = outer.places[i];
-        columns[l][place] = (weights.empty() ? 1 : weights[place]) * outer.values[i];
+      for (std::size_t i = 0; i < outers[l].places.size(); ++i) {
+        const int place = outers[l].places[i];
+        columns[l][place] = (weights.empty() ? 1 : weights[place]) * outers[l].values[i];
       }
-      lu.Solve(columns[l]);
-      for (int k = 0; k < count; ++k) S(k, l) = Along(J.outers[k], columns[l]);
-      S(l, l) += 1 / outer.weight;
+      lu.Solve(Numbers(&columns[l]));
+      for (int k = 0; k < count; ++k) S(k, l) = Along(outers[k], columns[l]);
+      S(l, l) += 1 / outers[l].weight;
     }
     if (count > 0) small.compute(S);
     return true;
   }
 
-  void SolveOnce(const BlockSum& J, VectorXd* x) const {
-    lu.Solve({x->data(), static_cast<std::size_t>(x->size())});
-    if (J.outers.empty()) return;
-    VectorXd y(J.outers.size());
-    for (std::size_t k = 0; k < J.outers.size(); ++k)
-      y[static_cast<int>(k)] = Along(J.outers[k], {x->data(), std::size_t(x->size())});
+  // x ← A⁻¹ x, with what was factored last, by Woodbury's formula.
+  void Apply(VectorXd* x) const {
+    lu.Solve(Numbers(x));
+    if (outers.empty()) return;
+    VectorXd y(outers.size());
+    for (std::size_t k = 0; k < outers.size(); ++k)
+      y[static_cast<Eigen::Index>(k)] = Along(outers[k], *x);
     y = small.solve(y);
-    for (std::size_t k = 0; k < columns.size(); ++k)
-      *x -= y[static_cast<int>(k)] * Eigen::Map<const VectorXd>(columns[k].data(), x->size());
+    for (std::size_t k = 0; k < outers.size(); ++k)
+      *x -= y[static_cast<Eigen::Index>(k)] * columns[k];
   }
 
-  static double Along(const BlockSum::Outer& outer, std::span<const double> x) {
+  // Refines the solution, as the factors choose pivots within supernodes only.
+  bool SolveDirect(const BlockSum& J, std::span<const double> weights, const VectorXd& b,
+                   VectorXd* x) {
+    if (!Factor(J, weights)) return false;
+    *x = b;
+    Apply(x);
+    double last = std::numeric_limits<double>::infinity();
+    for (int k = 0; k < kMaxRefinements; ++k) {
+      VectorXd r = b - Multiply(J, weights, *x);
+      const double norm = r.norm();
+      if (!(norm > kRefined * b.norm()) || !(norm < 0.5 * last)) break;
+      last = norm;
+      Apply(&r);
+      *x += r;
+    }
+    return x->allFinite();
+  }
+
+  // BiCGSTAB, preconditioned with the factors of an earlier iteration of the same solve. They are
+  // made anew where they no longer help.
+  bool SolveIterative(const BlockSum& J, std::span<const double> weights, const VectorXd& b,
+                      double tolerance, int max_iterations, VectorXd* x, int* iterations) {
+    for (const bool is_new : {!is_factored, true}) {
+      if (is_new && !Factor(J, weights)) return false;
+      if (Iterate(J, weights, b, tolerance, is_new ? max_iterations : kMaxStale, x, iterations))
+        return true;
+      if (is_new) break;
+    }
+    return false;
+  }
+
+  bool Iterate(const BlockSum& J, std::span<const double> weights, const VectorXd& b,
+               double tolerance, int max_iterations, VectorXd* x, int* iterations) const {
+    *x = b;
+    Apply(x);
+    VectorXd r = b - Multiply(J, weights, *x);
+    const double target = tolerance * b.norm();
+    const VectorXd shadow = r;
+    VectorXd p = VectorXd::Zero(b.size()), v = p;
+    double rho = 1, alpha = 1, omega = 1;
+    for (int k = 0; k < max_iterations; ++k) {
+      if (r.norm() <= target) return x->allFinite();
+      const double next = shadow.dot(r);
+      const double beta = next / rho * (alpha / omega);
+      rho = next;
+      p = r + beta * (p - omega * v);
+      VectorXd direction = p;
+      Apply(&direction);
+      v = Multiply(J, weights, direction);
+      alpha = rho / shadow.dot(v);
+      *x += alpha * direction;
+      r -= alpha * v;
+      ++*iterations;
+      if (r.norm() <= target) return x->allFinite();
+      direction = r;
+      Apply(&direction);
+      const VectorXd t = Multiply(J, weights, direction);
+      omega = t.dot(r) / t.squaredNorm();
+      *x += omega * direction;
+      r -= omega * t;
+      if (!std::isfinite(rho) || !std::isfinite(omega) || !std::isfinite(alpha)) return false;
+    }
+    return r.norm() <= target && x->allFinite();
+  }
+
+  static std::span<double> Numbers(VectorXd* x) {
+    return {x->data(), static_cast<std::size_t>(x->size())};
+  }
+  static double Along(const BlockSum::Outer& outer, const VectorXd& x) {
     double sum = 0;
     for (std::size_t i = 0; i < outer.places.size(); ++i)
       sum += outer.values[i] * x[outer.places[i]];
     return sum;
   }
-
-  VectorXd Multiply(const BlockSum& J, std::span<const double> weights, const VectorXd& x) {
+  static VectorXd Multiply(const BlockSum& J, std::span<const double> weights, const VectorXd& x) {
     VectorXd y(J.size);
-    J.Multiply({x.data(), std::size_t(x.size())}, {y.data(), std::size_t(y.size())});
-    if (!weights.empty())
-      for (int i = 0; i < J.size; ++i) y[i] *= weights[i];
+    J.Multiply({x.data(), static_cast<std::size_t>(x.size())}, Numbers(&y));
+    for (std::size_t i = 0; i < weights.size(); ++i) y[static_cast<Eigen::Index>(i)] *= weights[i];
     return y;
-  }
-
-  // An outer product w u uᵀ adds an unknown y = w uᵀ x and its equation, so that the matrix stays
-  // sparse.
-  static Eigen::SparseMatrix<double> Extend(const BlockSum& J, std::span<const double> weights) {
-    std::vector<Eigen::Triplet<double>> triplets;
-    triplets.reserve(J.entries.size());
-    for (const BlockSum::Entry& entry : J.entries)
-      triplets.emplace_back(entry.row, entry.column, weights[entry.row] * entry.value);
-    int size = J.size;
-    for (const BlockSum::Outer& outer : J.outers) {
-      // u · x = y / w, weighted as the rows of u are on average
-      double squared = 0, of_rows = 0;
-      for (std::size_t i = 0; i < outer.places.size(); ++i) {
-        const double u = outer.values[i], scaled = weights[outer.places[i]] * u;
-        squared += u * u;
-        of_rows += scaled * scaled;
-      }
-      if (!(squared > 0)) continue;
-      const double row_scale = std::sqrt(of_rows / squared);
-      for (std::size_t i = 0; i < outer.places.size(); ++i) {
-        const int place = outer.places[i];
-        triplets.emplace_back(place, size, weights[place] * outer.values[i]);
-        triplets.emplace_back(size, place, row_scale * outer.values[i]);
-      }
-      triplets.emplace_back(size, size, -row_scale / outer.weight);
-      ++size;
-    }
-    Eigen::SparseMatrix<double> A(size, size);
-    A.setFromTriplets(triplets.begin(), triplets.end());
-    A.makeCompressed();
-    return A;
-  }
-
-  static bool SolveIterative(const BlockSum& J, std::span<const double> weights, const VectorXd& b,
-                             double tolerance, int max_iterations, VectorXd* x, int* iterations) {
-    const Eigen::SparseMatrix<double> A = Extend(J, weights);
-    Eigen::BiCGSTAB<Eigen::SparseMatrix<double>, Eigen::IncompleteLUT<double>> solver;
-    solver.preconditioner().setDroptol(1e-4);
-    solver.setTolerance(tolerance);
-    solver.setMaxIterations(max_iterations);
-    solver.compute(A);
-    if (solver.info() != Eigen::Success) return false;
-    VectorXd extended = VectorXd::Zero(A.rows());
-    extended.head(b.size()) = b;
-    *x = solver.solve(extended).head(b.size());
-    *iterations += static_cast<int>(solver.iterations());
-    return solver.info() == Eigen::Success && x->allFinite();
   }
 };
 
@@ -185,6 +188,7 @@ void DampedNewton::Solve(SmoothSystem* system, std::span<const double> weights, 
     result->reason = StopReason::kLinearSolverFailed;
     return;
   }
+  matrix_->is_factored = false;
   double norm = WeightedNorm(weights, r_), last = norm;
   const double target = options.tolerance * scale;
   result->residuals.push_back(norm / scale);
@@ -218,8 +222,8 @@ void DampedNewton::Solve(SmoothSystem* system, std::span<const double> weights, 
       const double ratio = result->iterations > 0 ? norm / last : 1;
       forcing = std::min(RaiseToGoldenRatio(ratio), kMaxForcing);
       is_solved =
-          Matrix::SolveIterative(jacobian_, weights, scaled, forcing, options.max_linear_iterations,
-                                 &x, &result->linear_iterations);
+          matrix_->SolveIterative(jacobian_, weights, scaled, forcing,
+                                  options.max_linear_iterations, &x, &result->linear_iterations);
     }
     if (!is_solved) {
       forcing = 0;
@@ -233,6 +237,7 @@ void DampedNewton::Solve(SmoothSystem* system, std::span<const double> weights, 
       for (std::size_t i = 0; i < n; ++i)
         jacobian_.Add(static_cast<int>(i), static_cast<int>(i), factor / (weights[i] * weights[i]));
       if (matrix_->SolveDirect(jacobian_, weights, scaled, &x)) is_found = search();
+      matrix_->is_factored = false;  // for what follows
     }
     if (!is_found) {
       // the Jacobian belongs to the last residual that was computed

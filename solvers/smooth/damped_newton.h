@@ -22,8 +22,10 @@ class SmoothSystem {
 
 struct NewtonOptions {
   enum class LinearSolver {
-    kDirect,    // larionov2023 Algorithm 1: sparse LU
-    kIterative  // Algorithm 2: BiCGSTAB to the forcing terms of Eisenstat and Walker
+    kDirect,  // larionov2023 Algorithm 1: sparse LU
+    // Algorithm 2: BiCGSTAB to the forcing terms of Eisenstat and Walker, preconditioned with
+    // the LU factors of the first iteration
+    kIterative
   };
   LinearSolver linear_solver = LinearSolver::kDirect;
   int max_iterations = 100;
