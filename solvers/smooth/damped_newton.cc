@@ -200,6 +200,7 @@ void DampedNewton::Solve(SmoothSystem* system, std::span<const double> weights, 
     }
     jacobian_.Clear(static_cast<int>(n));
     system->CalcJacobian(&jacobian_);
+    if (norm <= system->rounding()) break;
     // rows are scaled by D, as the norm is
     for (std::size_t i = 0; i < n; ++i) scaled[i] = -weights[i] * r_[i];
 

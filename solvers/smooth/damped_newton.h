@@ -18,6 +18,8 @@ class SmoothSystem {
   virtual bool CalcResidual(std::span<const double> v, std::span<double> r) = 0;
   // ∂r/∂v at the v of the last CalcResidual.
   virtual void CalcJacobian(BlockSum* jacobian) = 0;
+  // Size of ‖D r‖ that is nothing but rounding at the v of the last CalcJacobian.
+  virtual double rounding() const { return 0; }
 };
 
 struct NewtonOptions {
@@ -42,7 +44,7 @@ struct NewtonResult {
 
 // Newton's method with a backtracking line search on ‖D r‖ (larionov2023 §IV-C). Where no step
 // along Newton's direction decreases it, the direction is regularised with a multiple of D⁻².
-// Converged where ‖D r‖ ≤ tolerance · scale. Keeps its memory and the analysis of the last matrix.
+// Converged where ‖D r‖ ≤ tolerance · scale, or is rounding. Keeps its memory and the analysis of the last matrix.
 class DampedNewton {
  public:
   DampedNewton();

@@ -343,11 +343,39 @@ void SmoothBalance::CalcJacobian(BlockSum* jacobian) {
     }
   }
   jacobian->num_lasting = jacobian->entries.size();
+  rounding_ = CalcRounding(*jacobian);
   for (std::size_t k = 0; k < contacts_->size(); ++k) {
     if (contact_forces_[k].normal_force == 0 && contact_forces_[k].force_W.isZero(0)) continue;
     AddContactJacobian((*contacts_)[k], jacobian);
   }
   AddRowJacobian(jacobian);
+}
+
+// Positions are rounded by some 1e-16 of the largest, dq, and their errors exert c K dq, where c² K
+// is what the Jacobian has beside the mass.
+double SmoothBalance::CalcRounding(const BlockSum& jacobian) const {
+  double largest = 0;
+  for (const double x : node_positions_) largest = std::max(largest, std::abs(x));
+  for (const FrameMotion& frame : frames_) largest = std::max(largest, frame.X_WB.p.norm());
+  const double dq = 4 * std::numeric_limits<double>::epsilon() * largest / c_;
+  std::vector<double> diagonal(num_velocities_, 0.0);
+  for (const BlockSum::Entry& entry : jacobian.entries)
+    if (entry.row == entry.column) diagonal[entry.row] += entry.value;
+  double squared = 0;
+  for (int i = 0; i < num_velocities_; ++i) {
+    const double w = weights_[i], stiffness = std::max(0.0, diagonal[i] - 1 / (w * w));
+    squared += w * stiffness * dq * w * stiffness * dq;
+  }
+  for (const BlockSum::Outer& outer : jacobian.outers) {
+    double of_u = 0, weighted = 0;
+    for (std::size_t i = 0; i < outer.places.size(); ++i) {
+      const double u = outer.values[i], scaled = u * weights_[outer.places[i]];
+      of_u += u * u;
+      weighted += scaled * scaled;
+    }
+    squared += weighted * outer.weight * dq * outer.weight * dq * of_u;
+  }
+  return std::sqrt(squared);
 }
 
 // Nodes are groups of three velocities, and the velocities of a tree are taken three by three.

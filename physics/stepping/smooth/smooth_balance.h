@@ -41,6 +41,7 @@ class SmoothBalance final : public solvers::SmoothSystem {
   int num_velocities() const { return num_velocities_; }
   bool CalcResidual(std::span<const double> v, std::span<double> r) override;
   void CalcJacobian(solvers::BlockSum* jacobian) override;
+  double rounding() const override { return rounding_; }
   absl::Status status() const { return status_; }  // of the last residual
 
   // 1/√ of the diagonal of the mass, or its equivalent for an impulse; and the size of the terms of
@@ -78,6 +79,7 @@ class SmoothBalance final : public solvers::SmoothSystem {
   bool CalcForces(std::span<const double> a, std::span<double> r);
   void AddContactForces(std::span<double> r);
   void GroupUnknowns(solvers::BlockSum* jacobian) const;
+  double CalcRounding(const solvers::BlockSum& jacobian) const;
   void AddContactJacobian(const SmoothContact& contact, solvers::BlockSum* jacobian);
   bool AddRowForces(std::span<double> r, std::span<const double> p);
   void AddRowJacobian(solvers::BlockSum* jacobian);
@@ -113,6 +115,7 @@ class SmoothBalance final : public solvers::SmoothSystem {
   std::vector<double> row_forces_, row_by_gap_, row_by_rate_;
   double smallest_limit_gap_ = 0;
   double contact_size_ = 0;  // squared
+  double rounding_ = 0;
   absl::Status status_;
 };
 

@@ -21,6 +21,8 @@ using solvers::StopReason;
 constexpr double kConverged = 1e-6;
 // Times that a step is repeated with stiffer contacts, and with contacts found along its motion.
 constexpr int kMaxStiffenings = 10, kMaxRedetections = 3;
+// Change of a gap, in units of δ, that is taken for rounding.
+constexpr double kSmallGap = 1e-9;
 // Acceleration that sets the stiffness of contacts where there is no gravity [m/s²].
 constexpr double kMinGravity = 1;
 
@@ -70,8 +72,8 @@ class SmoothStepper final : public Stepper {
       for (int k = 0;; ++k) {
         status = SolveStep(*state, h, stiffening, report);
         if (!status.ok()) return status;
-        // in the end, nothing overlaps: contacts that would rest deeper get as stiff as to rest at
-        // δ/2 (larionov2023 §IV-D)
+        // in the end, nothing overlaps that did not before: contacts that would rest deeper get as
+        // stiff as to rest at δ/2 (larionov2023 §IV-D)
         if (smallest_gap_ >= 0 || report->reason != StopReason::kConverged) break;
         if (k == kMaxStiffenings) {
           report->End(StopReason::kResidual);
@@ -194,6 +196,10 @@ class SmoothStepper final : public Stepper {
         if (is_lagged) Lag(balance_.configuration());
         if (!balance_.CalcStartForces())
           return FailStep("forces at the start of the step are not finite");
+        start_gaps_.clear();
+        for (const SmoothContactForce& force : balance_.contact_forces())
+          start_gaps_.push_back(force.gap);
+        start_limit_gap_ = balance_.smallest_limit_gap();
         start.a.assign(balance_.num_velocities(), 0.0);
         if (rule.uses_start() && !balance_.CalcStartAccelerations(&solver_, &start.a))
           return FailStep("its accelerations at the start of the step are not finite");
@@ -308,9 +314,19 @@ class SmoothStepper final : public Stepper {
       for (std::size_t r = 0; r < impulses_.rows.size(); ++r)
         impulses_.rows[r] += weight * points_[k].row_forces[r];
     }
-    smallest_gap_ = balance_.smallest_limit_gap() + 1;  // stops rest up to δ deep
-    for (const SmoothContactForce& force : balance_.contact_forces())
-      smallest_gap_ = std::min(smallest_gap_, force.gap / options_.contact_distance);
+    FindDeepest();
+  }
+
+  // The smallest gap at the end of the step, of those that became smaller. Stops rest up to δ deep.
+  void FindDeepest() {
+    smallest_gap_ = 1;
+    if (balance_.smallest_limit_gap() < start_limit_gap_ - kSmallGap)
+      smallest_gap_ = balance_.smallest_limit_gap() + 1;
+    for (std::size_t c = 0; c < start_gaps_.size(); ++c) {
+      const double distance = options_.contact_distance;
+      const double gap = balance_.contact_forces()[c].gap / distance;
+      if (gap < start_gaps_[c] / distance - kSmallGap) smallest_gap_ = std::min(smallest_gap_, gap);
+    }
   }
 
   absl::StatusOr<bool> Redetect(const State& state, double h) {
@@ -333,7 +349,8 @@ class SmoothStepper final : public Stepper {
       const double scaled = balance_.weights()[i] * residual_[i];
       sum += scaled * scaled;
     }
-    return std::sqrt(sum) / balance_.CalcScale(unknowns_);
+    const double norm = std::sqrt(sum);
+    return norm <= balance_.rounding() ? 0 : norm / balance_.CalcScale(unknowns_);
   }
 
   void Remember(double stiffening, double h, State* state) const {
@@ -397,7 +414,9 @@ class SmoothStepper final : public Stepper {
   std::vector<Point> points_;  // the start of the step, then its stages
   std::vector<double> unknowns_, residual_;
   solvers::Impulses impulses_;
-  double smallest_gap_ = 0;  // at the end of the step, in units of δ
+  std::vector<double> start_gaps_;  // of contacts [m]
+  double start_limit_gap_ = 0;      // the smallest, in units of δ
+  double smallest_gap_ = 0;         // at the end of the step, in units of δ
 };
 
 }  // namespace
