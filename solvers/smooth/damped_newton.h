@@ -44,7 +44,8 @@ struct NewtonResult {
 
 // Newton's method with a backtracking line search on ‖D r‖ (larionov2023 §IV-C). Where no step
 // along Newton's direction decreases it, the direction is regularised with a multiple of D⁻².
-// Converged where ‖D r‖ ≤ tolerance · scale, or is rounding. Keeps its memory and the analysis of the last matrix.
+// Converged where ‖D r‖ ≤ tolerance · scale, or is rounding. Keeps its memory and the analysis of
+// the last matrix.
 class DampedNewton {
  public:
   DampedNewton();
