@@ -18,10 +18,10 @@ int main(int argc, char** argv) {
   int threads = 1, steps = 0;
   app.add_option("suite", suite,
                  "which suite: foundation, linalg, robots, peers, methods, han2023, zeng2022, "
-                 "macklin2019, zong2024, figures, impact, store, meshing")
+                 "macklin2019, zong2024, larionov2023, figures, impact, store, meshing")
       ->check(CLI::IsMember({"foundation", "linalg", "robots", "peers", "methods", "han2023",
-                             "zeng2022", "macklin2019", "zong2024", "figures", "impact", "store",
-                             "meshing"}))
+                             "zeng2022", "macklin2019", "zong2024", "larionov2023", "figures",
+                             "impact", "store", "meshing"}))
       ->capture_default_str();
   app.add_option("--case", only, "only the cases whose name contains this");
   app.add_option("--threads", threads, "worker threads")
@@ -42,18 +42,19 @@ int main(int argc, char** argv) {
       {"suite", suite},
       {"machine", pliant::benchmarks::DescribeMachine()},
       {"threads", threads},
-      {"rows", suite == "linalg"        ? pliant::benchmarks::RunLinalg(only)
-               : suite == "robots"      ? pliant::benchmarks::RunRobots(only)
-               : suite == "peers"       ? pliant::benchmarks::RunPeers(only)
-               : suite == "methods"     ? pliant::benchmarks::RunMethods(only)
-               : suite == "han2023"     ? pliant::benchmarks::RunHan2023(only, steps, threads)
-               : suite == "zeng2022"    ? pliant::benchmarks::RunZeng2022(only)
-               : suite == "macklin2019" ? pliant::benchmarks::RunMacklin2019(only, threads)
-               : suite == "zong2024"    ? pliant::benchmarks::RunZong2024(only, steps)
-               : suite == "figures"     ? pliant::benchmarks::RunFigures(only)
-               : suite == "impact"      ? pliant::benchmarks::RunImpact(only)
-               : suite == "meshing"     ? pliant::benchmarks::RunMeshing(only)
-               : suite == "store"       ? pliant::benchmarks::RunStore(only)
-                                        : pliant::benchmarks::RunFoundation(only)}};
+      {"rows", suite == "linalg"         ? pliant::benchmarks::RunLinalg(only)
+               : suite == "robots"       ? pliant::benchmarks::RunRobots(only)
+               : suite == "peers"        ? pliant::benchmarks::RunPeers(only)
+               : suite == "methods"      ? pliant::benchmarks::RunMethods(only)
+               : suite == "han2023"      ? pliant::benchmarks::RunHan2023(only, steps, threads)
+               : suite == "zeng2022"     ? pliant::benchmarks::RunZeng2022(only)
+               : suite == "macklin2019"  ? pliant::benchmarks::RunMacklin2019(only, threads)
+               : suite == "zong2024"     ? pliant::benchmarks::RunZong2024(only, steps)
+               : suite == "larionov2023" ? pliant::benchmarks::RunLarionov2023(only)
+               : suite == "figures"      ? pliant::benchmarks::RunFigures(only)
+               : suite == "impact"       ? pliant::benchmarks::RunImpact(only)
+               : suite == "meshing"      ? pliant::benchmarks::RunMeshing(only)
+               : suite == "store"        ? pliant::benchmarks::RunStore(only)
+                                         : pliant::benchmarks::RunFoundation(only)}};
   return pliant::benchmarks::WriteReport(report, json);
 }

@@ -44,6 +44,10 @@ nlohmann::ordered_json RunMacklin2019(const std::string& only, int threads);
 // them. Takes at most `max_steps` steps per case, or all of them if 0.
 nlohmann::ordered_json RunZong2024(const std::string& only, int max_steps);
 
+// The block slide of Larionov et al. 2023 with every integrator, implicit and lagged friction; both
+// linear solvers of the smooth method on soft bodies.
+nlohmann::ordered_json RunLarionov2023(const std::string& only);
+
 // Bodies that fall onto fixed ones, over all phases of the step in which they arrive: overlap and
 // rebound of every method.
 nlohmann::ordered_json RunImpact(const std::string& only);
