@@ -308,7 +308,7 @@ void SparseHessian::AddWeighted(const Stencil& stencil,
     Matrix3d G;
     if (!find(contact.contact, &G)) continue;
     is_any = true;
-    const double* w = &weights_[contact.first_node];
+    const double* w = weights_.data() + contact.first_node;
     const Matrix3d QG = contact.Q.transpose() * G, M = QG * contact.Q;
     const double parts[kParts] = {M(0, 0), M(1, 0), M(2, 0), M(1, 1), M(2, 1), M(2, 2)};
     double* column = sums_.data();
@@ -321,11 +321,11 @@ void SparseHessian::AddWeighted(const Stencil& stencil,
 
     // other nodes, coupled among themselves and with the stencil
     Add(contact.contact, G);
-    const int* cross = &crosses_of_slots_[contact.first_cross];
+    const int* cross = crosses_of_slots_.data() + contact.first_cross;
     for (const Slot& slot : SlotsOf(contact.contact)) {
       const Cross& to = crosses_[stencil.first_cross + *cross++];
       const Matrix3d below = QG * slot.J, above = below.transpose();
-      const int* target = &cross_targets_[to.first_target];
+      const int* target = cross_targets_.data() + to.first_target;
       const std::span<const int> nodes = NodesOf(stencil);
       for (int a = 0; a < n; ++a) {
         Eigen::Map<Matrix3d> block(&matrix_.values[9 * std::size_t(target[a])]);
@@ -335,7 +335,7 @@ void SparseHessian::AddWeighted(const Stencil& stencil,
     }
   }
   if (!is_any) return;
-  const int* target = &stencil_targets_[stencil.first_target];
+  const int* target = stencil_targets_.data() + stencil.first_target;
   for (int b = 0; b < n; ++b) {
     const double* column = &sums_[std::size_t(kParts) * n * b];
     for (int a = b; a < n; ++a) {
@@ -354,7 +354,7 @@ void SparseHessian::AddRow(int row, double g) {
 
 void SparseHessian::Add(std::size_t constraint, const Matrix3d& G) {
   const std::span<const Slot> slots = SlotsOf(constraint);
-  const int* target = &targets_[target_starts_[constraint]];
+  const int* target = targets_.data() + target_starts_[constraint];
   for (const Slot& left : slots) {
     const Matrix3d JG = left.J.transpose() * G;
     for (const Slot& right : slots) {
