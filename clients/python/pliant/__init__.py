@@ -13,6 +13,7 @@ docs/python.md of Pliant is a quick start. `pliant.envs` has environments for Gy
 
 import sys
 
+from pliant import forks  # noqa: F401 (the first, since it imports gRPC)
 from pliant.commands import (
     Command,
     gains,

@@ -178,17 +178,22 @@ class Connection:
     # ------------------
 
     def close(self) -> None:
-        if self._closed:
+        if self._closed or self.is_inherited:
             return
         self._closed = True
         with self._changed:
             self._changed.notify_all()
-        if os.getpid() == self._process:
-            self._channel.unsubscribe(self._on_state)
-            # the channel's own thread looks every 0.2 s whether anyone wants to know its state
-            later = threading.Timer(0.5, self._channel.close)
-            later.daemon = True
-            later.start()
+        self._channel.unsubscribe(self._on_state)
+        # the channel's own thread looks every 0.2 s whether anyone wants to know its state
+        later = threading.Timer(0.5, self._channel.close)
+        later.daemon = True
+        later.start()
+
+    @property
+    def is_inherited(self) -> bool:
+        """Whether this is a forked child's copy. Its locks may be held by threads that the child
+        lacks."""
+        return os.getpid() != self._process
 
     @property
     def closed(self) -> bool:
@@ -211,7 +216,7 @@ class Connection:
 
     def check(self) -> None:
         """Raises where the connection cannot be used: in a forked child, or after close()."""
-        if os.getpid() != self._process:
+        if self.is_inherited:
             raise errors.Forked(
                 f"the connection to {self.address} was made by process {self._process}, before this one was forked from it; "
                 'call pliant.connect in this process, or start processes with multiprocessing\'s method "spawn"'

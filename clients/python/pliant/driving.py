@@ -136,6 +136,7 @@ class Lease:
     def wait_answered(self, sequence: int, timeout: float = 5.0) -> None:
         """Waits until the server has taken the command. Raises LeaseLost if it was refused because
         the lease ended."""
+        self.check()
         with self._lock:
             answered = self._lock.wait_for(
                 lambda: self._answered >= sequence or self._has_news(), timeout
@@ -190,6 +191,8 @@ class Lease:
 
     def close(self) -> None:
         """Gives the lease back, which ends the motion that was commanded under it."""
+        if self._connection.is_inherited:
+            return  # the lease is the parent's
         with self._lock:
             if self._closed:
                 return

@@ -150,6 +150,8 @@ class Subscription:
     # ------------------
 
     def close(self) -> None:
+        if self._connection.is_inherited:
+            return  # the stream is the parent's
         self._closing.set()
         stream = self._stream
         if stream is not None:

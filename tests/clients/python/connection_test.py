@@ -11,10 +11,19 @@ import threading
 import time
 import unittest
 
-import grpc
-from servers import PATIENCE, PLIANTD, SCENE, ServerProcess, WithServer, free_port, wait_until
+from servers import (
+    KEEP_FILES,
+    PATIENCE,
+    PLIANTD,
+    SCENE,
+    ServerProcess,
+    WithServer,
+    free_port,
+    wait_until,
+)
 
 import pliant
+from pliant.channel import grpc  # as the client imports it, with its handlers for forks
 from pliant.v1 import world_pb2
 
 
@@ -88,6 +97,7 @@ class Security(unittest.TestCase):
                 ],
                 check=True,
                 capture_output=True,
+                **KEEP_FILES,
             )
         tokens = str(cls.folder / "tokens.yaml")
         cls.token = cls.make_token("alice", "operator", tokens)
@@ -106,9 +116,8 @@ class Security(unittest.TestCase):
     @classmethod
     def make_token(cls, name, role, tokens):
         command = [PLIANTD, "token", "--name", name, "--role", role, "--tokens", tokens]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[
-            -1
-        ]
+        made = subprocess.run(command, check=True, capture_output=True, text=True, **KEEP_FILES)
+        return made.stdout.split()[-1]
 
     def connect(self, **named):
         return pliant.connect(named.pop("address", self.address), **named)
@@ -229,31 +238,66 @@ class Reconnection(unittest.TestCase):
             world.info
 
 
-def use_in_child(world, pipe):
-    """Tells what became of a call in a forked process."""
+def use_in_child(pipe, world):
+    """Reports what became of a call in a forked process."""
     try:
         world.info
         pipe.send("answered")
     except pliant.Forked as error:
         pipe.send(str(error))
-    pipe.close()
+
+
+def close_in_child(pipe, *opened):
+    for one in opened:
+        one.close()
+    pipe.send("closed")
+
+
+def connect_in_child(pipe, address, name):
+    with pliant.connect(address) as server:
+        pipe.send(server.world(name).step(2).step)
 
 
 class Processes(WithServer):
-    def test_a_forked_child_is_refused_and_the_parent_goes_on(self):
-        world = self.server.create_world(scene_yaml=SCENE)
-        ours, theirs = multiprocessing.get_context("fork").Pipe()
-        child = multiprocessing.get_context("fork").Process(
-            target=use_in_child, args=(world, theirs)
-        )
+    def from_child(self, function, *arguments):
+        """What a function sends from a forked child, which must end well."""
+        context = multiprocessing.get_context("fork")
+        ours, theirs = context.Pipe()
+        child = context.Process(target=function, args=(theirs, *arguments))
         child.start()
-        self.assertTrue(ours.poll(PATIENCE))
+        self.addCleanup(child.kill)
+        theirs.close()
+        self.assertTrue(ours.poll(PATIENCE), "the child hangs")
         said = ours.recv()
         child.join(PATIENCE)
         self.assertEqual(child.exitcode, 0)
+        return said
+
+    def test_a_forked_child_is_refused_and_the_parent_goes_on(self):
+        world = self.server.create_world(scene_yaml=SCENE)
+        said = self.from_child(use_in_child, world)
         self.assertIn(f"was made by process {os.getpid()}", said)
         self.assertIn("call pliant.connect in this process", said)
         self.assertEqual(world.step(3).step, 3)
+
+    def test_a_forked_child_connects_again(self):
+        world = self.server.create_world(scene_yaml=SCENE)
+        self.assertEqual(
+            self.from_child(connect_in_child, self.server.address, world.name.split("/")[-1]), 2
+        )
+        self.assertEqual(world.step(3).step, 5)
+
+    def test_a_forked_child_ends_no_stream_and_no_lease_of_its_parent(self):
+        world = self.server.create_world(scene_yaml=SCENE)
+        world.run(1.0)
+        with world.subscribe(rate=30) as frames, world.lease("paddle") as lease:
+            frames.next(PATIENCE)
+            said = self.from_child(close_in_child, frames, lease, self.server)
+            self.assertEqual(said, "closed")
+            before = frames.counts.received
+            self.assertTrue(wait_until(lambda: frames.counts.received > before))
+            lease.wait_applied(lease.send(pliant.twist()), PATIENCE)
+            self.assertEqual(frames.counts.reconnections, 0)
 
     def test_threads_share_a_client(self):
         worlds = [self.server.create_world(scene_yaml=SCENE) for _ in range(2)]

@@ -1,10 +1,13 @@
 """Rollouts on a local Ray cluster of two nodes, with two servers of which one dies."""
 
+import os
+import pathlib
+import tempfile
 import threading
 import unittest
 
 import numpy as np
-from servers import ServerProcess
+from servers import ServerProcess, wait_until
 
 try:
     import gymnasium  # noqa: F401
@@ -64,13 +67,19 @@ class Rollouts(unittest.TestCase):
 
     def test_a_server_that_dies_fails_its_worlds_alone(self):
         good, bad = self.serve(), self.serve()
-        threading.Timer(4, bad.kill).start()
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        folder = pathlib.Path(temporary.name)
+        killer = threading.Thread(target=kill_while_two_step, args=(bad, folder))
+        killer.start()
+        self.addCleanup(killer.join)
         done = collect(
             "pliant/BeamInsertion-v0",
             [good.address, bad.address],
             envs_per_server=1,
             steps=150,
             seed=1,
+            policy=HalfUntilAServerIsDead(folder, 150),
             options={"reconnect_timeout": 0.5},
         )
         self.assertEqual(
@@ -92,6 +101,27 @@ class Rollouts(unittest.TestCase):
 
 def half(observations):
     return np.full((len(observations), 4), 0.5, np.float32)
+
+
+class HalfUntilAServerIsDead:
+    """A policy that reports its second action, and whose last one waits until the server is dead."""
+
+    def __init__(self, folder, steps):
+        self.folder, self.steps, self.taken = folder, steps, 0
+
+    def __call__(self, observations):
+        self.taken += 1
+        if self.taken == 2:
+            (self.folder / f"stepping_{os.getpid()}").touch()
+        if self.taken == self.steps:
+            wait_until((self.folder / "dead").exists)
+        return half(observations)
+
+
+def kill_while_two_step(process, folder):
+    wait_until(lambda: len(list(folder.glob("stepping_*"))) == 2)
+    process.kill()
+    (folder / "dead").touch()
 
 
 if __name__ == "__main__":

@@ -13,6 +13,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 PLIANTD = os.environ.get("PLIANTD", str(ROOT / "build/release/bin/pliantd"))
 PATIENCE = 60  # [s]; machines that run tests may be busy
 
+# For subprocess. Python 3.9 forks to start a program, and gRPC restarts its threads in the child. They
+# abort it when Python closes their files, which it does before it executes the program. The files are
+# not inherited anyway.
+KEEP_FILES = {"close_fds": False}
+
 # A ball falls beside a paddle that can be driven.
 SCENE = """
 name: tested
@@ -83,12 +88,24 @@ class ServerProcess:
             self.folder,
             *flags,
         ]
+        self.log = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            command, stdout=subprocess.PIPE, stderr=self.log, text=True, **KEEP_FILES
         )
-        ready = json.loads(self.process.stdout.readline())
+        line = self.process.stdout.readline()
+        if not line:
+            raise self.ended_at_start()
+        ready = json.loads(line)
         self.address, self.http = ready["grpc"], ready["http"]
         self.port = int(self.address.rpartition(":")[2])
+
+    def ended_at_start(self):
+        """The error with the exit status and whatever the process wrote."""
+        status = self.process.wait(PATIENCE)
+        self.log.seek(0)
+        log = self.log.read()
+        self.stop()
+        return RuntimeError(f"pliantd ended at its start with status {status}:\n{log}")
 
     def kill(self):
         self.process.kill()
@@ -99,6 +116,7 @@ class ServerProcess:
             self.process.terminate()
             self.process.wait(PATIENCE)
         self.process.stdout.close()
+        self.log.close()
         if self.temporary:
             self.temporary.cleanup()
 
