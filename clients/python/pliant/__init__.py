@@ -11,9 +11,33 @@
 docs/python.md of Pliant is a quick start. `pliant.envs` has environments for Gymnasium.
 """
 
+import os
 import sys
 
-from pliant import forks  # noqa: F401 (the first, since it imports gRPC)
+
+def _import_grpc() -> None:
+    """Imports gRPC so that a process may fork while it has connections.
+
+    By default, gRPC's C library restarts its threads in a forked child, while its Python layer does
+    nothing. These threads complete calls for which threads of the parent waited; the child has no
+    such threads, and hangs or aborts. With the switch, the Python layer ends its own threads before
+    a fork, and closes the child's copies of channels.
+
+    gRPC reads the switch once, while it is imported. A value that the user gave is respected, and
+    processes started from this one do not inherit ours.
+    """
+    switch = "GRPC_ENABLE_FORK_SUPPORT"
+    is_given = switch in os.environ
+    os.environ.setdefault(switch, "1")
+    try:
+        import grpc  # noqa: F401
+    finally:
+        if not is_given:
+            del os.environ[switch]
+
+
+_import_grpc()  # before the modules below, which import gRPC too
+
 from pliant.commands import (
     Command,
     gains,
