@@ -237,12 +237,29 @@ void AssembleDamping(const FemModel& model, const Stage& stage, std::span<const 
   }
 }
 
+namespace {
+
+// A += scale · K of a batch with this tangent.
+void AddStiffness(const FemModel& model, int b, const std::array<Lane, 81>& tangent, double scale,
+                  solvers::BlockMatrix* A) {
+  LaneMatrix3 K[10];
+  CalcStiffness(model.elements.batches[b], tangent, K);
+  const int* slot = SlotsOf(model, b);
+  for (LaneMatrix3& block : K) {
+    if (model.parameters.plane_strain) ProjectStiffness(model.plane_normal, &block);
+    for (Lane& x : block) x *= scale;
+    AddBlock(block, slot, A);
+    slot += kLanes;
+  }
+}
+
+}  // namespace
+
 double AssembleNonlinear(const FemModel& model, std::span<const double> q,
                          std::span<const Lane> pressure, double h, double scale, Tangent tangent,
                          FemModel::Deformation* at, solvers::BlockMatrix* A,
                          std::vector<double>* residual) {
   Lane energy{};
-  LaneMatrix3 K[10];
   MaterialResponse response;
   model.CalcDeformation(q, at);
   at->projected = 0;
@@ -261,14 +278,7 @@ double AssembleNonlinear(const FemModel& model, std::span<const double> q,
       for (int l = 0; l < kLanes; ++l)
         at->projected += batch.volume[l] > 0 && (response.projected >> l & 1) != 0;
     }
-    CalcStiffness(batch, response.tangent, K);
-    const int* slot = SlotsOf(model, b);
-    for (LaneMatrix3& block : K) {
-      if (model.parameters.plane_strain) ProjectStiffness(model.plane_normal, &block);
-      for (Lane& x : block) x *= scale;
-      AddBlock(block, slot, A);
-      slot += kLanes;
-    }
+    AddStiffness(model, b, response.tangent, scale, A);
   }
   return energy[0] + energy[1] + energy[2] + energy[3];
 }
@@ -279,7 +289,6 @@ double AssembleTurning(const FemModel& model, std::span<const double> q,
   static const Material* const corotational = FindMaterial("COROTATIONAL");
   static const Material* const linear = FindMaterial("LINEAR");
   Lane energy{};
-  LaneMatrix3 K[10];
   MaterialResponse turned{}, still{};
   for (int b = 0; b < model.elements.num_quadratic; ++b) {
     const ElementBatch& batch = model.elements.batches[b];
@@ -305,14 +314,7 @@ double AssembleTurning(const FemModel& model, std::span<const double> q,
     energy += batch.volume * response.energy;
     AddForces(batch, response.stress, h, residual);
     if (tangent == Tangent::kNone) continue;
-    CalcStiffness(batch, response.tangent, K);
-    const int* slot = SlotsOf(model, b);
-    for (LaneMatrix3& block : K) {
-      if (model.parameters.plane_strain) ProjectStiffness(model.plane_normal, &block);
-      for (Lane& x : block) x *= scale;
-      AddBlock(block, slot, A);
-      slot += kLanes;
-    }
+    AddStiffness(model, b, response.tangent, scale, A);
   }
   return energy[0] + energy[1] + energy[2] + energy[3];
 }

@@ -24,7 +24,6 @@ class SparseLu {
   void Solve(std::span<double> x) const;
 
   int num_replaced_pivots() const { return num_replaced_; }  // in the last factorisation
-  std::size_t factor_numbers() const { return panels_.size(); }
 
  private:
   // The place of a group pair among the panels: row and column groups count within their supernode.

@@ -23,27 +23,25 @@ constexpr char kSlide[] = R"(
   <joint name="$NAME" type="prismatic"><parent link="$A"/><child link="$B"/><axis xyz="$AXIS"/>
     <limit lower="-10" upper="10" effort="1e6" velocity="1e3"/></joint>)";
 
+constexpr char kBall[] = R"(<collision><geometry><sphere radius="0.05"/></geometry></collision>)";
+
 // A ball of 1 kg that does not turn, on springs along x and z with the stiffness
 // [2000, −500; −500, 1000] N/m: along its two principal directions, at 22.5° to x and z.
 std::string SpringMount() {
   return WriteRobot(
       "spring_mount",
-      absl::StrCat(
-          R"(<robot name="mount"><link name="base"/>)",
-          Fill(kLink, {{"$NAME", "slider"}, {"$MASS", "1e-9"}, {"$MORE", ""}}),
-          Fill(kLink, {{"$NAME", "ball"},
-                       {"$MASS", "1"},
-                       {"$MORE",
-                        R"(<collision><geometry><sphere radius="0.05"/></geometry></collision>)"}}),
-          Fill(kSlide, {{"$NAME", "stiff"},
-                        {"$A", "base"},
-                        {"$B", "slider"},
-                        {"$AXIS", "0.9238795325112867 0 -0.3826834323650898"}}),
-          Fill(kSlide, {{"$NAME", "soft"},
-                        {"$A", "slider"},
-                        {"$B", "ball"},
-                        {"$AXIS", "0.3826834323650898 0 0.9238795325112867"}}),
-          "</robot>"));
+      absl::StrCat(R"(<robot name="mount"><link name="base"/>)",
+                   Fill(kLink, {{"$NAME", "slider"}, {"$MASS", "1e-9"}, {"$MORE", ""}}),
+                   Fill(kLink, {{"$NAME", "ball"}, {"$MASS", "1"}, {"$MORE", kBall}}),
+                   Fill(kSlide, {{"$NAME", "stiff"},
+                                 {"$A", "base"},
+                                 {"$B", "slider"},
+                                 {"$AXIS", "0.9238795325112867 0 -0.3826834323650898"}}),
+                   Fill(kSlide, {{"$NAME", "soft"},
+                                 {"$A", "slider"},
+                                 {"$B", "ball"},
+                                 {"$AXIS", "0.3826834323650898 0 0.9238795325112867"}}),
+                   "</robot>"));
 }
 
 // How fast the oscillation of the ball grows [1/s], from its speeds over `seconds`, after a second.
@@ -119,10 +117,7 @@ World LoadDrawnSlider(double speed, const std::string& pair, double stick_speed)
       absl::StrCat(
           R"(<robot name="slider"><link name="base"/>)",
           Fill(kLink, {{"$NAME", "cart"}, {"$MASS", "1e-9"}, {"$MORE", ""}}),
-          Fill(kLink, {{"$NAME", "block"},
-                       {"$MASS", "1"},
-                       {"$MORE",
-                        R"(<collision><geometry><sphere radius="0.05"/></geometry></collision>)"}}),
+          Fill(kLink, {{"$NAME", "block"}, {"$MASS", "1"}, {"$MORE", kBall}}),
           Fill(kSlide, {{"$NAME", "draw"}, {"$A", "base"}, {"$B", "cart"}, {"$AXIS", "1 0 0"}}),
           Fill(kSlide, {{"$NAME", "fall"}, {"$A", "cart"}, {"$B", "block"}, {"$AXIS", "0 0 1"}}),
           "</robot>"));
