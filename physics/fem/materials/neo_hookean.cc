@@ -23,15 +23,7 @@ class NeoHookean final : public IsotropicMaterial {
     const Lane pressure = D * (J - 1 - rest);
     r->energy = 0.5 * mu * (s[0] * s[0] + s[1] * s[1] + s[2] * s[2] - 3) +
                 0.5 * D * ((J - 1) * (J - 1) - 2 * rest * (J - 1));
-    const Lane cofactor[3] = {s[1] * s[2], s[2] * s[0], s[0] * s[1]};
-    for (int k = 0; k < 3; ++k) {
-      const int i = (k + 1) % 3, j = (k + 2) % 3;
-      r->stress[k] = mu * s[k] + pressure * cofactor[k];
-      r->stiffness[k][k] = mu + D * cofactor[k] * cofactor[k];
-      r->stiffness[i][j] = r->stiffness[j][i] = D * cofactor[i] * cofactor[j] + pressure * s[k];
-      r->shear[k] = mu - pressure * s[k];
-      r->spin[k] = mu + pressure * s[k];
-    }
+    DifferentiateNeoHookean(mu, pressure, D, s, r);
   }
 };
 
