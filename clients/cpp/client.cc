@@ -52,6 +52,21 @@ absl::StatusOr<std::int64_t> FindStart(Client* client, const std::string& record
   return file && ours == end->data() ? size : 0;
 }
 
+// Compares a whole file with that of the server, which tells its hash at the end of a recording
+// that is not written any more. `request`: that for the bytes after the end.
+absl::Status CompareSums(Client* client, const v1::FetchRecordingRequest& request,
+                         const std::string& file) {
+  const auto end = client->Call(request);
+  if (!end.ok()) return end.status();
+  if (end->sha256().empty()) return absl::OkStatus();
+  const absl::StatusOr<std::string> ours = CalcFileSha256(file);
+  if (!ours.ok()) return ours.status();
+  if (*ours == end->sha256()) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(request.name(), ": the copy has the SHA-256 ", *ours,
+                                          " and the server's file ", end->sha256(),
+                                          "; the copy is removed; fetch it again"));
+}
+
 }  // namespace
 
 std::string WorldName(std::string_view name) {
@@ -237,6 +252,12 @@ absl::StatusOr<std::int64_t> Client::FetchRecording(const std::string& recording
   }
   stream.close();
   std::error_code error;
+  if (stream) {
+    const absl::Status status = CompareSums(this, request, part);
+    // no later download shall go on with bytes of which some are wrong
+    if (absl::IsDataLoss(status)) fs::remove(part, error);
+    if (!status.ok()) return status;
+  }
   fs::rename(part, file, error);
   if (!stream || error) return CannotWrite(file);
   return size;

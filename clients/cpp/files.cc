@@ -5,10 +5,12 @@
 #include <cctype>
 #include <cstdio>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -79,6 +81,30 @@ bool MayNameFile(const std::string& scene) {
   return scene.find("file:") != scene.npos || scene.find("\"file\"") != scene.npos;
 }
 
+// SHA-256 of bytes that come in pieces.
+class Digest {
+ public:
+  Digest() : context_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {
+    EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr);
+  }
+  void Add(std::string_view bytes) { EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()); }
+  std::string Finish() {
+    unsigned char digest[EVP_MAX_MD_SIZE];
+    unsigned size = 0;
+    EVP_DigestFinal_ex(context_.get(), digest, &size);
+    std::string text;
+    for (unsigned i = 0; i < size; ++i) {
+      char digits[3];
+      std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned>(digest[i]));
+      text += digits;
+    }
+    return text;
+  }
+
+ private:
+  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context_;
+};
+
 }  // namespace
 
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
@@ -123,16 +149,21 @@ absl::StatusOr<std::vector<std::string>> FindNamedFiles(const std::string& scene
 }
 
 std::string CalcSha256(std::string_view bytes) {
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  std::size_t size = 0;
-  EVP_Q_digest(nullptr, "SHA256", nullptr, bytes.data(), bytes.size(), digest, &size);
-  std::string text;
-  for (std::size_t i = 0; i < size; ++i) {
-    char digits[3];
-    std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned>(digest[i]));
-    text += digits;
+  Digest digest;
+  digest.Add(bytes);
+  return digest.Finish();
+}
+
+absl::StatusOr<std::string> CalcFileSha256(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::vector<char> block(std::size_t{1} << 20);
+  Digest digest;
+  while (file) {
+    file.read(block.data(), static_cast<std::streamsize>(block.size()));
+    digest.Add(std::string_view(block.data(), static_cast<std::size_t>(file.gcount())));
   }
-  return text;
+  if (!file.eof()) return FileError(path, "cannot be read; check the path and its permissions");
+  return digest.Finish();
 }
 
 }  // namespace pliant

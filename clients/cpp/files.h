@@ -12,4 +12,7 @@ absl::Status FileError(const std::string& path, const std::string& problem);
 // FileError for one that cannot be read.
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path);
 
+// SHA-256 of a file, or FileError if it cannot be read.
+absl::StatusOr<std::string> CalcFileSha256(const std::string& path);
+
 }  // namespace pliant

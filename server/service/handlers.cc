@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -119,6 +120,15 @@ void SetCallerRole(const Call& call, const std::map<std::string, std::string>& l
                    v1::World* world) {
   const std::optional<Role> role = call.caller->identity.RoleOn(labels);
   if (role) world->set_caller_role(NameOf(*role));
+}
+
+// Reports who watches a world and who commands it.
+void SetUsers(const WorldHost& host, StreamHub* streams, v1::World* world) {
+  world->set_viewers(streams->CountStreams(host));
+  std::set<std::string> controllers;
+  const std::shared_ptr<const Published> latest = host.latest();
+  for (const CommandEcho& echo : latest->control.commands) controllers.insert(echo.client);
+  world->mutable_controllers()->Add(controllers.begin(), controllers.end());
 }
 
 absl::Status CheckFiles(const v1::CreateWorldRequest& request, const ObjectStore* objects) {
@@ -327,6 +337,7 @@ void Handlers::GetWorld(const Call& call, const v1::GetWorldRequest& request,
   if (!host.ok()) return reply(host.status());
   v1::World world = DescribeWorldNow(**host);
   SetCallerRole(call, (*host)->settings()->labels, &world);
+  SetUsers(**host, &streams_, &world);
   reply(std::move(world));
 }
 
@@ -358,6 +369,7 @@ void Handlers::ListWorlds(const Call& call, const v1::ListWorldsRequest& request
     *world = host != nullptr ? DescribeWorldNow(*host)
                              : DescribeCreation(kPrefix + id, *creation, timeline().Now());
     SetCallerRole(call, labels, world);
+    if (host != nullptr) SetUsers(*host, &streams_, world);
   }
   reply(std::move(response));
 }

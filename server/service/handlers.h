@@ -33,6 +33,7 @@
 #include "server/stream/task_pool.h"
 #include "server/stream/world_streams.h"
 #include "server/uploads/descriptions.h"
+#include "server/uploads/file_sums.h"
 #include "server/uploads/object_store.h"
 
 namespace pliant::server {
@@ -236,6 +237,7 @@ class Handlers {
   Descriptions descriptions_;
   StateDownloads downloads_;
   WorkQueue replaying_;
+  FileSums file_sums_;
   std::unique_ptr<Recordings> recordings_;  // null without a store
 };
 

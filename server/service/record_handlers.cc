@@ -191,7 +191,13 @@ void Handlers::FetchRecording(const Call& call, const v1::FetchRecordingRequest&
     if (!found.ok()) return reply(found.status());
     const std::int64_t wanted =
         request.max_bytes() == 0 ? kMaxChunkOfRecording : request.max_bytes();
-    reply(recordings_->Read(id, request.offset(), std::min(wanted, kMaxChunkOfRecording)));
+    auto chunk = recordings_->Read(id, request.offset(), std::min(wanted, kMaxChunkOfRecording));
+    if (chunk.ok() && chunk->data().empty() && found->state() != v1::Recording::STATE_ACTIVE) {
+      absl::StatusOr<std::string> sum = file_sums_.Find(recordings_->PathOf(id));
+      if (!sum.ok()) return reply(sum.status());
+      chunk->set_sha256(*std::move(sum));
+    }
+    reply(std::move(chunk));
   };
   storing_.Post(fetch, reply);
 }

@@ -101,6 +101,11 @@ void WorldStreams::Wake() {
   parts_.pool->Wake(*this);
 }
 
+int WorldStreams::CountStreams() {
+  std::lock_guard lock(mutex_);
+  return static_cast<int>(streams_.size());
+}
+
 void WorldStreams::OnPublish() {
   if (host_->stopping() || parts_.timeline->Now() >= wanted_.load()) Wake();
 }
@@ -165,6 +170,16 @@ absl::StatusOr<Subscription> StreamHub::Read(const v1::Subscription& message,
   if (!choice.ok()) return choice.status();
   subscription.choice = *std::move(choice);
   return subscription;
+}
+
+int StreamHub::CountStreams(const WorldHost& host) {
+  std::shared_ptr<WorldStreams> world;
+  {
+    std::lock_guard lock(mutex_);
+    const auto known = worlds_.find(&host);
+    if (known != worlds_.end()) world = known->second.lock();
+  }
+  return world == nullptr ? 0 : world->CountStreams();
 }
 
 std::shared_ptr<FrameStream> StreamHub::MakeStream(FrameSink* sink, Subscription subscription) {

@@ -37,6 +37,7 @@ class WorldStreams : public TaskPool::Task,
   void Add(std::shared_ptr<FrameStream> stream);
   void Remove(const FrameStream& stream);
   void Wake();  // a stream has changed
+  int CountStreams();
 
   void OnPublish() override;
   SteadyTime Run(SteadyTime now) override;
@@ -65,6 +66,9 @@ class StreamHub {
   // does not have, or a field, a precision or a tier that is unknown.
   absl::StatusOr<Subscription> Read(const v1::Subscription& message,
                                     std::shared_ptr<WorldHost> host);
+
+  // How many streams of this world are open.
+  int CountStreams(const WorldHost& host);
 
   // A stream that is not open yet. The sink must outlive its Close.
   std::shared_ptr<FrameStream> MakeStream(FrameSink* sink, Subscription subscription);

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <regex>
 #include <string>
@@ -132,6 +133,11 @@ class PliantdTest : public testing::Test {
     const auto world = client_->CreateWorldFromFile(folder_ + "/arm.yaml", request);
     EXPECT_TRUE(world.ok()) << world.status();
     return client_->GetWorld(id);
+  }
+
+  static std::string ReadBytes(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
   }
 
   std::string WriteFile(const std::string& name, const std::string& text) const {

@@ -97,7 +97,8 @@ class Recording:
 
         Until it is complete it is PATH.part, with a note PATH.part.json of its size and SHA-256. A
         later call goes on there if the file has that hash still, and if the server's bytes before
-        the place are the same; otherwise it begins anew.
+        the place are the same; otherwise it begins anew. At the end its hash is compared with that
+        of the server's file.
         """
         path = pathlib.Path(path)
         part = _Part(path)
@@ -106,13 +107,13 @@ class Recording:
         try:
             resumed = self._resume(part)
             while True:
-                data, size = self._read(part.size)
-                if not data:
+                chunk = self._read(part.size)
+                if not chunk.data:
                     break
-                part.append(data)
+                part.append(chunk.data)
                 if progress is not None:
-                    progress(part.size, size)
-            return part.finish(resumed)
+                    progress(part.size, chunk.size)
+            return part.finish(resumed, chunk.sha256)
         except OSError as error:
             if isinstance(error, errors.PliantError):
                 raise
@@ -126,18 +127,17 @@ class Recording:
 
     def _resume(self, part: "_Part") -> int:
         tail = part.open(self.name)
-        if part.size and self._read(part.size - len(tail), len(tail))[0] != tail:
+        if part.size and self._read(part.size - len(tail), len(tail)).data != tail:
             part.restart()
         return part.size
 
-    def _read(self, offset: int, max_bytes: int = 0) -> tuple[bytes, int]:
+    def _read(self, offset: int, max_bytes: int = 0) -> record_pb2.FetchRecordingResponse:
         request = record_pb2.FetchRecordingRequest(
             name=self.name, offset=offset, max_bytes=max_bytes or _CHUNK
         )
-        response = self._connection.call(
+        return self._connection.call(
             "RecordService/FetchRecording", request, timeout=60, repeat=True
         )
-        return response.data, response.size
 
 
 class _Part:
@@ -187,13 +187,20 @@ class _Part:
         new.write_text(json.dumps(note))
         new.replace(self.note)
 
-    def finish(self, resumed: int) -> Download:
+    def finish(self, resumed: int, expected: str) -> Download:
+        """Compares what was written with the server's hash, which it tells unless the recording is
+        written still."""
         self.close()
         written = hashlib.sha256(self.part.read_bytes()).hexdigest()
         if written != self.sum.hexdigest():
             self.note.unlink()
             raise errors.DataLoss(
                 f"{self.part}: has other bytes than were received; check the disk, then download it again"
+            )
+        if expected and written != expected:
+            self.note.unlink()
+            raise errors.DataLoss(
+                f"{self.name}: the copy has the SHA-256 {written} and the server's file {expected}; download it again"
             )
         self.part.replace(self.path)
         self.note.unlink(missing_ok=True)

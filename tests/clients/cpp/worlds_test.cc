@@ -146,25 +146,49 @@ TEST_F(Worlds, AreRecordedAndTheFileIsFetchedFromWhereItStopped) {
   const std::string whole = folder_ + "/whole.mcap", rest = folder_ + "/rest.mcap";
   const auto size = client_->FetchRecording("take", whole);
   ASSERT_TRUE(size.ok()) << size.status();
-  const auto read = [](const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  };
-  const std::string bytes = read(whole);
+  const std::string bytes = ReadBytes(whole);
   EXPECT_EQ(bytes.size(), static_cast<std::size_t>(*size));
   EXPECT_EQ(bytes.substr(1, 4), "MCAP");
   // what is there already is not fetched again, unless it is something else
   WriteFile("rest.mcap.part", bytes.substr(0, bytes.size() / 2));
   ASSERT_TRUE(client_->FetchRecording("take", rest).ok());
-  EXPECT_EQ(read(rest), bytes);
+  EXPECT_EQ(ReadBytes(rest), bytes);
   WriteFile("rest.mcap.part", std::string(bytes.size() / 2, 'x'));
   ASSERT_TRUE(client_->FetchRecording("take", rest).ok());
-  EXPECT_EQ(read(rest), bytes);
+  EXPECT_EQ(ReadBytes(rest), bytes);
   v1::ReplayRequest replay;
   replay.set_name("recordings/take");
   const auto replayed = client_->Call(replay);
   ASSERT_TRUE(replayed.ok()) << replayed.status();
   EXPECT_FALSE(replayed->has_mismatch());
+}
+
+TEST_F(Worlds, ACopyIsComparedWithTheHashOfTheServer) {
+  const World world = Create("lab", kScene, true);
+  v1::StartRecordingRequest start;
+  start.set_recording_id("take");
+  start.mutable_frames()->set_rate(1000);
+  ASSERT_TRUE(world.StartRecording(start).ok());
+  ASSERT_TRUE(world.Step(4000).ok());
+  // while it is written there is no hash to compare with
+  ASSERT_TRUE(client_->FetchRecording("take", folder_ + "/early.mcap").ok());
+  v1::StopRecordingRequest stop;
+  stop.set_name("recordings/take");
+  ASSERT_TRUE(client_->Call(stop).ok());
+
+  const std::string copy = folder_ + "/copy.mcap";
+  ASSERT_TRUE(client_->FetchRecording("take", copy).ok());
+  std::string bytes = ReadBytes(copy);
+  ASSERT_GT(bytes.size(), 2U << 16);  // more than the bytes that are compared before it goes on
+  bytes[10] ^= 1;
+  bytes.pop_back();
+  WriteFile("again.mcap.part", bytes);
+  const std::string again = folder_ + "/again.mcap";
+  const absl::Status damaged = client_->FetchRecording("take", again).status();
+  EXPECT_TRUE(absl::IsDataLoss(damaged)) << damaged;
+  EXPECT_THAT(std::string(damaged.message()), HasSubstr("fetch it again"));
+  ASSERT_TRUE(client_->FetchRecording("take", again).ok());
+  EXPECT_EQ(ReadBytes(again), ReadBytes(copy));
 }
 
 TEST_F(Worlds, CallsUnderWayAreCancelledAtOnce) {

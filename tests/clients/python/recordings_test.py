@@ -115,6 +115,22 @@ class Recordings(WithServer):
         self.assertEqual(again.resumed_at, 0)
         self.assertEqual(again.path.read_bytes(), (self.folder / "h.mcap").read_bytes())
 
+    def test_a_part_that_looks_right_is_refused_by_the_hash_of_the_server(self):
+        recording = self.record("forged")
+        part = self.interrupt(recording, self.folder / "i.mcap")
+        content = bytearray(part.read_bytes())
+        content[10] ^= 1
+        part.write_bytes(content)
+        note = part.with_name(part.name + ".json")
+        kept = json.loads(note.read_text())
+        note.write_text(json.dumps({**kept, "sha256": hashlib.sha256(content).hexdigest()}))
+        with self.assertRaisesRegex(pliant.DataLoss, "SHA-256 .* download it again"):
+            recording.download(self.folder / "i.mcap")
+        self.assertFalse((self.folder / "i.mcap").exists())
+        again = recording.download(self.folder / "i.mcap")
+        self.assertEqual(again.resumed_at, 0)
+        self.assertEqual(again.sha256, recording.download(self.folder / "j.mcap").sha256)
+
     def test_what_is_wrong_is_named(self):
         recording = self.record("wrong", steps=5)
         with self.assertRaisesRegex(pliant.InvalidRequest, "is a folder; name a file"):
