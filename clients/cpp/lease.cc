@@ -87,7 +87,9 @@ class Lease::Keeper {
     v1::ReleaseLeaseRequest request;
     request.set_world(lease_.world());
     request.set_lease_id(lease_.lease_id());
-    return client_->Call(request, {.timeout = kLapse}).status();
+    const absl::Status status = client_->Call(request, {.timeout = kLapse}).status();
+    // the server gave it back by itself, for instance when the stream of its commands ended
+    return absl::IsFailedPrecondition(status) ? absl::OkStatus() : status;
   }
 
   // Renews at once, to find out whether it still holds. A call that fails for another reason says

@@ -201,6 +201,22 @@ TEST_F(Streams, ABrokenConnectionEndsTheCommandsAndNothingIsRepeated) {
   EXPECT_FALSE((*commands)->lease().status().ok());
 }
 
+// The server also gives a lease back when the stream of its commands ends, before or after it is
+// asked to.
+TEST_F(Streams, ClosingThemIsNoErrorWhoeverGivesTheLeaseBackFirst) {
+  const World world = CreateArm("arm");
+  for (int i = 0; i < 50; ++i) {
+    auto lease = world.Acquire("arm");
+    ASSERT_TRUE(lease.ok()) << i << ": " << lease.status();
+    const auto commands = world.Command(*std::move(lease));
+    ASSERT_TRUE(commands.ok()) << commands.status();
+    ASSERT_TRUE((*commands)->SendJointTargets({"turn"}, {0.0}).ok());
+    ASSERT_TRUE((*commands)->WaitForAnswer(1, std::chrono::seconds(2)).ok());
+    const absl::Status closed = (*commands)->Close();
+    EXPECT_TRUE(closed.ok()) << i << ": " << closed;
+  }
+}
+
 TEST_F(Streams, AReleasedLeaseIsFreeAtOnce) {
   const World world = CreateArm("arm");
   {
