@@ -22,6 +22,7 @@ void AddRecordCommands(CLI::App* pliant, Session* session, Action* action);   //
 void AddRobotCommands(CLI::App* pliant, Session* session, Action* action);    // robot …
 void AddWatchCommands(CLI::App* pliant, Session* session, Action* action);    // watch, top
 void AddDoctorCommands(CLI::App* pliant, Session* session, Action* action);   // health, doctor
+void AddBenchCommand(CLI::App* pliant, Session* session, Action* action);     // bench
 void AddHelpCommands(CLI::App* pliant, Action* action);                       // completion, man
 
 }  // namespace pliant::clients

@@ -8,8 +8,8 @@
 #include "nlohmann/json.hpp"
 
 #include "clients/cli/commands.h"
-#include "clients/cli/interrupts.h"
-#include "clients/cli/output.h"
+#include "clients/cli/terminal/interrupts.h"
+#include "clients/cli/terminal/output.h"
 
 namespace pliant::clients {
 namespace {

@@ -9,7 +9,7 @@
 #include "nlohmann/json.hpp"
 
 #include "clients/cli/commands.h"
-#include "clients/cli/output.h"
+#include "clients/cli/terminal/output.h"
 
 namespace pliant::clients {
 namespace {

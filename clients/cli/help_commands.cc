@@ -11,7 +11,7 @@
 #include "absl/strings/str_replace.h"
 
 #include "clients/cli/commands.h"
-#include "clients/cli/output.h"
+#include "clients/cli/terminal/output.h"
 
 namespace pliant::clients {
 namespace {

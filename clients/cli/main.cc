@@ -12,8 +12,8 @@
 #include "CLI/CLI.hpp"
 
 #include "clients/cli/commands.h"
-#include "clients/cli/interrupts.h"
-#include "clients/cli/output.h"
+#include "clients/cli/terminal/interrupts.h"
+#include "clients/cli/terminal/output.h"
 
 namespace pliant::clients {
 namespace {
@@ -116,6 +116,7 @@ int Main(int argc, char** argv) {
   AddRecordCommands(&pliant, &session, &action);
   AddRobotCommands(&pliant, &session, &action);
   AddDoctorCommands(&pliant, &session, &action);
+  AddBenchCommand(&pliant, &session, &action);
   AddHelpCommands(&pliant, &action);
   try {
     pliant.parse(argc, argv);

@@ -7,7 +7,7 @@
 #include "absl/strings/str_format.h"
 
 #include "clients/cli/commands.h"
-#include "clients/cli/output.h"
+#include "clients/cli/terminal/output.h"
 
 namespace pliant::clients {
 namespace {

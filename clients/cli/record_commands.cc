@@ -1,20 +1,36 @@
+#include <chrono>
+#include <fcntl.h>
+#include <filesystem>
 #include <memory>
+#include <signal.h>
+#include <spawn.h>
 #include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+#include <vector>
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_format.h"
 #include "nlohmann/json.hpp"
+#include <sys/wait.h>
 
 #include "clients/cli/commands.h"
-#include "clients/cli/output.h"
+#include "clients/cli/terminal/interrupts.h"
+#include "clients/cli/terminal/output.h"
 
 namespace pliant::clients {
 namespace {
+
+namespace fs = std::filesystem;
 
 struct RecordArguments {
   std::string recording;  // with or without recordings/
   std::string world;
   std::string file;
+  std::string folder, scene, fields_rate;  // of an export
   double rate = 0;
   bool decimated = false;
 };
@@ -67,6 +83,81 @@ int FetchRecording(Session* session, const RecordArguments& arguments) {
   return kDone;
 }
 
+// Starts `pliantd`: the one beside this program, or that of PATH. -1 if there is none.
+pid_t StartPliantd(std::vector<std::string> arguments, bool is_quiet) {
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none, pipe;
+  sigemptyset(&none);
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  posix_spawnattr_setsigmask(&attributes, &none);  // this program's threads block signals
+  posix_spawnattr_setsigdefault(&attributes, &pipe);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  if (is_quiet) posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  arguments.insert(arguments.begin(), "pliantd");
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  std::error_code error;
+  const fs::path beside = fs::read_symlink("/proc/self/exe", error).parent_path() / "pliantd";
+  // PLIANT_CONFIG names the file of this program's own options
+  std::vector<char*> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    if (!std::string_view(*variable).starts_with("PLIANT_CONFIG=")) variables.push_back(*variable);
+  }
+  variables.push_back(nullptr);
+  pid_t pid = -1;
+  const bool has_started =
+      posix_spawn(&pid, beside.c_str(), &files, &attributes, argv.data(), variables.data()) == 0 ||
+      posix_spawnp(&pid, "pliantd", &files, &attributes, argv.data(), variables.data()) == 0;
+  posix_spawn_file_actions_destroy(&files);
+  posix_spawnattr_destroy(&attributes);
+  return has_started ? pid : -1;
+}
+
+// Waits for a process, and ends it when this program is interrupted. Its exit status.
+int WaitForProcess(pid_t pid) {
+  int status = 0;
+  bool has_ended_it = false;
+  while (waitpid(pid, &status, WNOHANG) == 0) {
+    if (Interrupted() && !std::exchange(has_ended_it, true)) kill(pid, SIGTERM);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  if (Interrupted()) throw CommandError(kInterrupted, "");
+  return WIFEXITED(status) ? WEXITSTATUS(status) : kRefused;
+}
+
+// Steps a recording again on this machine, and writes its probes and fields.
+int ExportRecording(Session* session, const RecordArguments& arguments) {
+  std::error_code error;
+  fs::create_directories(arguments.folder, error);
+  const std::string id = RecordingName(arguments.recording).substr(sizeof("recordings"));
+  const std::string file = (fs::path(arguments.folder) / (id + ".mcap")).string();
+  session->Value(session->client().FetchRecording(arguments.recording, file));
+  std::vector<std::string> command{"export", file, "--out", arguments.folder};
+  if (!arguments.scene.empty()) command.insert(command.end(), {"--scene", arguments.scene});
+  if (!arguments.fields_rate.empty())
+    command.insert(command.end(), {"--fields-rate", arguments.fields_rate});
+  const pid_t pid = StartPliantd(command, session->json());
+  if (pid < 0) {
+    throw CommandError(kUnreachable,
+                       "pliantd, which exports recordings, is neither beside pliant nor in PATH. "
+                       "The recording is in " +
+                           file + "; where pliantd is: pliantd export " + id + ".mcap --out DIR");
+  }
+  const int status = WaitForProcess(pid);
+  if (status != kDone) throw CommandError(status, "");  // it has said why
+  if (session->json()) {
+    PrintLine(nlohmann::json{{"folder", arguments.folder}, {"file", file}}.dump());
+  } else {
+    PrintLine(arguments.folder + ": probes and fields of recordings/" + id);
+  }
+  return kDone;
+}
+
 int DeleteRecording(Session* session, const RecordArguments& arguments) {
   v1::DeleteRecordingRequest request;
   request.set_name(RecordingName(arguments.recording));
@@ -96,8 +187,6 @@ int ReplayRecording(Session* session, const RecordArguments& arguments) {
 void AddRecordCommands(CLI::App* pliant, Session* session, Action* action) {
   CLI::App* record = pliant->add_subcommand("record", "Record worlds into MCAP files");
   record->require_subcommand(1);
-  record->footer(
-      "`pliantd export FILE --out DIR` writes the probes (CSV) and fields (VTU) of the file.");
   const auto arguments = std::make_shared<RecordArguments>();
   const auto add = [=](const std::string& name, const std::string& help, auto command) {
     CLI::App* app = record->add_subcommand(name, help);
@@ -134,6 +223,16 @@ void AddRecordCommands(CLI::App* pliant, Session* session, Action* action) {
   fetch->add_option("file", arguments->file, "File to write")->required();
   add_on_recording("replay", "Step a recording again on the server, and compare its states",
                    ReplayRecording);
+  CLI::App* write = add_on_recording(
+      "export", "Write probes (CSV) and fields (VTU, PVD) of a recording; uses pliantd",
+      ExportRecording);
+  write->add_option("--out", arguments->folder, "Folder to write into")->required();
+  write->add_option("--scene", arguments->scene,
+                    "Scene file, for a world that came from a file of the server");
+  write
+      ->add_option("--fields-rate", arguments->fields_rate,
+                   "Frames of fields per simulated second (default 50); 0: every step, -1: none")
+      ->check(CLI::Range(-1.0, 1e9));
   add_on_recording("delete", "Delete a recording", DeleteRecording);
 }
 

@@ -5,9 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "google/protobuf/util/json_util.h"
-
-#include "clients/cli/interrupts.h"
+#include "clients/cli/terminal/interrupts.h"
 
 namespace pliant::clients {
 namespace {
@@ -60,16 +58,6 @@ void Session::Check(const absl::Status& status) const {
   if (status.ok()) return;
   if (Interrupted()) throw CommandError(kInterrupted, "");
   throw CommandError(ExitStatusOf(status), std::string(status.message()));
-}
-
-std::string ToJson(const google::protobuf::Message& message) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.preserve_proto_field_names = true;
-  options.always_print_primitive_fields = true;
-  std::string json;
-  const auto status = google::protobuf::util::MessageToJsonString(message, &json, options);
-  if (!status.ok()) throw CommandError(kRefused, std::string(status.message()));
-  return json;
 }
 
 std::string ReadFile(const std::string& path) {

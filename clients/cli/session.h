@@ -3,34 +3,17 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "google/protobuf/message.h"
 
+#include "clients/cli/terminal/command_error.h"
 #include "pliant/client.h"
 
 namespace pliant::clients {
-
-inline constexpr int kDone = 0;
-inline constexpr int kRefused = 1;  // the server refused, or the world has a fault
-inline constexpr int kWrongUsage = 2;
-inline constexpr int kInvalidScene = 3;
-inline constexpr int kUnreachable = 4;    // no server answers, or a file cannot be read or written
-inline constexpr int kInterrupted = 130;  // by SIGINT or SIGTERM, as shells report it
-inline constexpr int kPipeClosed = 141;   // whoever read the output has gone, likewise
-
-// Ends the command with an exit status and a message for stderr; none if it is empty.
-class CommandError : public std::runtime_error {
- public:
-  CommandError(int exit_status, const std::string& message)
-      : std::runtime_error(message), exit_status(exit_status) {}
-  const int exit_status;
-};
 
 // What the options say, and the connection that they lead to.
 class Session {
@@ -77,9 +60,6 @@ class Session {
   std::mutex mutex_;
   std::shared_ptr<Client> client_;
 };
-
-// The message as one line of JSON with the field names of the schema.
-std::string ToJson(const google::protobuf::Message& message);
 
 // Reads a whole file. Throws CommandError.
 std::string ReadFile(const std::string& path);

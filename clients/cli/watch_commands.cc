@@ -10,10 +10,11 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 
 #include "clients/cli/commands.h"
-#include "clients/cli/interrupts.h"
-#include "clients/cli/output.h"
+#include "clients/cli/terminal/interrupts.h"
+#include "clients/cli/terminal/output.h"
 
 namespace pliant::clients {
 namespace {
@@ -203,8 +204,8 @@ struct Look {
 std::string DrawTop(const std::vector<v1::World>& worlds, std::map<std::string, Look>* before) {
   const auto now = std::chrono::steady_clock::now();
   std::string text =
-      absl::StrFormat("%-24s %-10s %9s %8s %9s %8s %10s %9s %s\n", "world", "method", "clock",
-                      "rate", "step ms", "steps/s", "t [s]", "memory MB", "state");
+      absl::StrFormat("%-24s %-10s %9s %8s %9s %8s %10s %9s %7s %s\n", "world", "method", "clock",
+                      "rate", "step ms", "steps/s", "t [s]", "memory MB", "viewers", "controllers");
   for (const v1::World& world : worlds) {
     const std::string name = world.name().substr(sizeof("worlds"));
     if (world.has_creation()) {
@@ -225,12 +226,14 @@ std::string DrawTop(const std::vector<v1::World>& worlds, std::map<std::string, 
                                   ? absl::StrFormat("x %g", world.clock().real_time().factor())
                               : world.clock().has_stepping() ? "stepping"
                                                              : "paused";
-    std::string state = world.has_fault() ? "FAULT: " + world.fault().reason() : "";
-    if (world.stopped()) state += " STOPPED";
-    text += absl::StrFormat("%-24s %-10s %9s %8.2f %9.3f %8.0f %10.2f %9.1f %s\n", name,
+    std::string state =
+        world.controllers().empty() ? "-" : absl::StrJoin(world.controllers(), ", ");
+    if (world.has_fault()) state += "  FAULT: " + world.fault().reason();
+    if (world.stopped()) state += "  STOPPED";
+    text += absl::StrFormat("%-24s %-10s %9s %8.2f %9.3f %8.0f %10.2f %9.1f %7d %s\n", name,
                             world.method(), clock, report.real_time_rate(),
                             1000 * report.step_seconds(), std::max(0.0, steps), world.time(),
-                            static_cast<double>(world.memory()) / 1e6, state);
+                            static_cast<double>(world.memory()) / 1e6, world.viewers(), state);
   }
   if (worlds.empty()) text += "no worlds\n";
   return text;
@@ -278,8 +281,8 @@ void AddWatchCommands(CLI::App* pliant, Session* session, Action* action) {
   watch->callback([=] { *action = [=] { return Watch(session, *arguments); }; });
 
   const auto top_arguments = std::make_shared<TopArguments>();
-  CLI::App* top =
-      pliant->add_subcommand("top", "Show all worlds with rate and step time, again and again");
+  CLI::App* top = pliant->add_subcommand(
+      "top", "Show all worlds with rate, step time, viewers and controllers, again and again");
   top->add_option("--interval", top_arguments->interval, "Time between two looks [s] (default 2)")
       ->check(CLI::Range(0.1, 3600.0));
   top->add_option("--count", top_arguments->count, "Stop after so many looks (default: never)")

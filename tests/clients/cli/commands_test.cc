@@ -14,6 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -140,12 +141,54 @@ TEST_F(Commands, EveryCommandPrintsItsOneSchema) {
   EXPECT_TRUE(keys("record stop take").contains("size"));
   EXPECT_TRUE(keys("record fetch take " + folder_ + "/take.mcap").contains("size"));
   EXPECT_TRUE(keys("record replay take").contains("compared"));
+  EXPECT_TRUE(
+      keys("record export take --fields-rate -1 --out " + folder_ + "/out").contains("file"));
+  EXPECT_TRUE(keys("bench --seconds 0.05 --worlds 2").contains("lockstep"));
   EXPECT_TRUE(keys("watch lab --count 1").contains("frame"));
   EXPECT_TRUE(keys("health").contains("status"));
   EXPECT_TRUE(keys("doctor").contains("checks"));
   EXPECT_TRUE(keys("stop lab").empty());
   EXPECT_TRUE(keys("resume lab").empty());
   EXPECT_TRUE(keys("world delete copy").empty());
+}
+
+TEST_F(Commands, TopCountsViewersAndNamesControllers) {
+  const World world = CreateArm("arm");
+  EXPECT_THAT(Run("top --count 1").text, ContainsRegex("arm .* 0 -"));
+  const auto watched = world.Subscribe({});
+  ASSERT_TRUE(watched.ok()) << watched.status();
+  const auto lease = world.Acquire("arm");
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  Frame frame;
+  ASSERT_TRUE((*watched)->WaitForFrame(&frame, std::chrono::seconds(5)).ok());
+  EXPECT_TRUE(WaitUntil([&] { return world.Get()->viewers() == 1; }));
+  EXPECT_TRUE(WaitUntil([&] { return world.Get()->controllers_size() == 1; }));
+  EXPECT_THAT(Run("top --count 1").text, ContainsRegex("arm .* 1 [^-]"));
+}
+
+TEST_F(Commands, ARecordingIsExportedWithPliantd) {
+  const World world = Create("lab", kScene, true);
+  ASSERT_EQ(Run("record start lab --id take").status, 0);
+  ASSERT_TRUE(world.Step(20).ok());
+  ASSERT_EQ(Run("record stop take").status, 0);
+  const Outcome outcome = Run("record export take --out " + folder_ + "/out");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_THAT(ReadBytes(folder_ + "/out/probes.csv"), HasSubstr("cube_p"));
+  EXPECT_EQ(Run("record export none --out " + folder_ + "/other").status, 1);
+}
+
+TEST_F(Commands, BenchMeasuresAndLeavesNoWorldBehind) {
+  const Outcome outcome = Run("bench --seconds 0.05 --worlds 3");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  for (const char* row : {"call ", "create ", "lockstep ", "worlds ", "stream ", "commands "})
+    EXPECT_THAT(outcome.text, HasSubstr(row));
+  EXPECT_EQ(client_->ListWorlds()->size(), 0u);
+  // nor when it is interrupted
+  const Running running = Begin("bench --seconds 1 --worlds 3");
+  EXPECT_TRUE(WaitUntil([&] { return client_->ListWorlds()->size() == 3u; }));
+  kill(running.pid, SIGINT);
+  EXPECT_TRUE(WaitUntil([&] { return HasEnded(running.pid); }));
+  EXPECT_EQ(client_->ListWorlds()->size(), 0u);
 }
 
 TEST_F(Commands, AnInterruptedLeaseIsGivenBack) {

@@ -1,4 +1,4 @@
-#include "clients/cli/interrupts.h"
+#include "clients/cli/terminal/interrupts.h"
 
 #include <atomic>
 #include <pthread.h>
@@ -7,8 +7,8 @@
 #include <unistd.h>
 #include <utility>
 
-#include "clients/cli/output.h"
-#include "clients/cli/session.h"
+#include "clients/cli/terminal/command_error.h"
+#include "clients/cli/terminal/output.h"
 
 namespace pliant::clients {
 namespace {

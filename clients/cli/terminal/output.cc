@@ -1,4 +1,4 @@
-#include "clients/cli/output.h"
+#include "clients/cli/terminal/output.h"
 
 #include <algorithm>
 #include <atomic>
@@ -7,9 +7,10 @@
 #include <cstring>
 #include <unistd.h>
 
+#include "google/protobuf/util/json_util.h"
 #include <sys/ioctl.h>
 
-#include "clients/cli/session.h"
+#include "clients/cli/terminal/command_error.h"
 
 namespace pliant::clients {
 namespace {
@@ -64,6 +65,16 @@ void Print(std::string_view text) {
 
 void PrintLine(std::string_view text) {
   Print(std::string(text) + "\n");
+}
+
+std::string ToJson(const google::protobuf::Message& message) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  options.always_print_primitive_fields = true;
+  std::string json;
+  const auto status = google::protobuf::util::MessageToJsonString(message, &json, options);
+  if (!status.ok()) throw CommandError(kRefused, std::string(status.message()));
+  return json;
 }
 
 void PrintJson(const google::protobuf::Message& message) {

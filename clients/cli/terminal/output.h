@@ -11,6 +11,8 @@ namespace pliant::clients {
 // a message) or when it cannot be written (the disk is full).
 void Print(std::string_view text);
 void PrintLine(std::string_view text);
+// The message as one line of JSON with the field names of the schema.
+std::string ToJson(const google::protobuf::Message& message);
 void PrintJson(const google::protobuf::Message& message);  // one line
 
 // Whether stdout is a terminal that understands escape sequences (TERM is not "dumb").
