@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <spawn.h>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <thread>
 #include <unistd.h>
@@ -103,16 +102,10 @@ pid_t StartPliantd(std::vector<std::string> arguments, bool is_quiet) {
   argv.push_back(nullptr);
   std::error_code error;
   const fs::path beside = fs::read_symlink("/proc/self/exe", error).parent_path() / "pliantd";
-  // PLIANT_CONFIG names the file of this program's own options
-  std::vector<char*> variables;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    if (!std::string_view(*variable).starts_with("PLIANT_CONFIG=")) variables.push_back(*variable);
-  }
-  variables.push_back(nullptr);
   pid_t pid = -1;
   const bool has_started =
-      posix_spawn(&pid, beside.c_str(), &files, &attributes, argv.data(), variables.data()) == 0 ||
-      posix_spawnp(&pid, "pliantd", &files, &attributes, argv.data(), variables.data()) == 0;
+      posix_spawn(&pid, beside.c_str(), &files, &attributes, argv.data(), environ) == 0 ||
+      posix_spawnp(&pid, "pliantd", &files, &attributes, argv.data(), environ) == 0;
   posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
   return has_started ? pid : -1;

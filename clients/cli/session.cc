@@ -1,6 +1,5 @@
 #include "clients/cli/session.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -22,16 +21,7 @@ CallOptions Session::call_options() const {
 }
 
 ClientOptions Session::client_options() const {
-  ClientOptions options;
-  options.address = options_.server;
-  options.tls = options_.tls;
-  options.ca_file = options_.ca;
-  options.certificate_file = options_.cert;
-  options.key_file = options_.key;
-  options.token_file = options_.token_file;
-  // a variable and not an argument, which everyone on this machine could read
-  const char* token = std::getenv("PLIANT_TOKEN");
-  if (token != nullptr && options.token_file.empty()) options.token = token;
+  ClientOptions options = options_.connection.client();
   if (call_options().timeout.count() > 0) options.timeout = call_options().timeout;
   options.checks_server = false;
   return options;

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 
 #include "clients/cli/terminal/command_error.h"
+#include "clients/options/connection_options.h"
 #include "pliant/client.h"
 
 namespace pliant::clients {
@@ -19,8 +20,7 @@ namespace pliant::clients {
 class Session {
  public:
   struct Options {
-    std::string server, token_file, ca, cert, key;
-    bool tls = false;
+    ConnectionOptions connection;
     bool json = false;
     double timeout = 0;  // [s]; 0: 10 s, or none for calls that may take long
   };

@@ -52,7 +52,7 @@ absl::StatusOr<std::int64_t> FindStart(Client* client, const std::string& record
   return file && ours == end->data() ? size : 0;
 }
 
-// Compares a whole file with that of the server, which tells its hash at the end of a recording
+// Compares a whole file with that of the server, whose hash comes with the end of a recording
 // that is not written any more. `request`: that for the bytes after the end.
 absl::Status CompareSums(Client* client, const v1::FetchRecordingRequest& request,
                          const std::string& file) {

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <unistd.h>
@@ -16,7 +17,8 @@
 #include "CLI/CLI.hpp"
 
 #include "clients/gamepad/driving/drive.h"
-#include "clients/gamepad/pads.h"
+#include "clients/gamepad/pads/pads.h"
+#include "clients/options/connection_options.h"
 
 namespace pliant::clients {
 namespace {
@@ -32,7 +34,7 @@ void Interrupt(int /*signal*/) {
 }
 
 struct Options {
-  ClientOptions client;
+  ConnectionOptions connection;
   std::string world, target;
   double speed = 0.25;
   bool takeover = false;
@@ -82,7 +84,7 @@ class StatusLine {
 };
 
 int Run(const Options& options) {
-  auto client = Client::Connect(options.client);
+  auto client = Client::Connect(options.connection.client());
   if (!client.ok()) {
     std::cerr << "pliant-gamepad: " << client.status().message() << '\n';
     return absl::IsUnavailable(client.status()) ? 4 : 1;
@@ -115,15 +117,7 @@ int Main(int argc, char** argv) {
   CLI::App app("Drives a robot or a body of a world from a gamepad", "pliant-gamepad");
   app.set_version_flag("--version", "pliant-gamepad " PLIANT_VERSION);
   Options options;
-  app.add_option("--server", options.client.address,
-                 "Address of the server (default 127.0.0.1:50051)")
-      ->envname("PLIANT_SERVER");
-  app.add_option("--token-file", options.client.token_file,
-                 "File whose first line is the token for the server")
-      ->envname("PLIANT_TOKEN_FILE");
-  app.add_flag("--tls", options.client.tls, "The server speaks TLS; implied by --ca");
-  app.add_option("--ca", options.client.ca_file, "Authorities (PEM) of the server's certificate")
-      ->envname("PLIANT_CA");
+  options.connection.AddTo(&app);
   app.add_option("world", options.world, "Name of the world")->required();
   app.add_option("target", options.target, "Robot or body (default: the first that can be driven)");
   app.add_option("--speed", options.speed, "Speed of a full deflection [m/s] (default 0.25)")
@@ -140,9 +134,12 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
-  if (const char* token = std::getenv("PLIANT_TOKEN");
-      token != nullptr && options.client.token_file.empty())
-    options.client.token = token;
+  try {
+    options.connection.Complete();
+  } catch (const std::invalid_argument& error) {
+    std::cerr << "pliant-gamepad: " << error.what() << '\n';
+    return 2;
+  }
   std::signal(SIGINT, Interrupt);
   std::signal(SIGTERM, Interrupt);
   return Run(options);

@@ -59,8 +59,9 @@ ROOMS = {
                      "server/gateway"],
     "server/main": [*PHYSICS, "proto", "server/auth", "server/signals", "server/host", "server/run", "server/serve"],
     "clients/cpp": ["proto"],
-    "clients/cli": ["proto", "clients/cpp"],
-    "clients/gamepad": ["proto", "clients/cpp"],
+    "clients/options": ["proto", "clients/cpp"],
+    "clients/cli": ["proto", "clients/cpp", "clients/options"],
+    "clients/gamepad": ["proto", "clients/cpp", "clients/options"],
 }
 
 # Library → (pattern of its includes, pattern of its name on link lines, where it may be used).

@@ -84,7 +84,7 @@ class ProjectOutsideTheTree(unittest.TestCase):
     @classmethod
     def pliant(cls, *words):
         return run(BUILD / "bin/pliant", "--server", cls.address, *words,
-                   env={**os.environ, "PLIANT_CONFIG": "/nonexistent"})
+                   env={**os.environ, "PLIANT_CLIENT_CONFIG": "/nonexistent"})
 
     def example(self, name, *words):
         return run(self.folder / "build" / name, self.address, "w", *words)
@@ -129,7 +129,7 @@ class ProjectOutsideTheTree(unittest.TestCase):
             words = shlex.split(line)
             self.assertEqual(words[0], "pliant")
             run(BUILD / "bin" / words[0], *words[1:], cwd=self.folder,
-                env={**os.environ, "PLIANT_CONFIG": "/nonexistent", "PLIANT_SERVER": self.address})
+                env={**os.environ, "PLIANT_CLIENT_CONFIG": "/nonexistent", "PLIANT_SERVER": self.address})
 
 
 if __name__ == "__main__":

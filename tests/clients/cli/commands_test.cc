@@ -32,7 +32,7 @@ class Commands : public PliantdTest {
   // Runs a line of the shell, in which $P is the program.
   Outcome Shell(const std::string& line) const {
     const std::string command = "export P='" + Program() +
-                                "' PLIANT_CONFIG=/nonexistent XDG_CONFIG_HOME='" + folder_ +
+                                "' PLIANT_CLIENT_CONFIG=/nonexistent XDG_CONFIG_HOME='" + folder_ +
                                 "'; unset PLIANT_SERVER PLIANT_TOKEN; " + line;
     Outcome outcome;
     FILE* pipe = popen(("{ " + command + "; } 2>&1").c_str(), "r");
@@ -229,14 +229,14 @@ TEST_F(Commands, EndWithoutAWordWhenTheirReaderHasGone) {
 
 TEST_F(Commands, TakeTheirOptionsFromFlagEnvironmentAndFileInThatOrder) {
   const std::string file = WriteFile("config", "# of the lab\nserver = 127.0.0.1:1\n");
-  const std::string with_file = "PLIANT_CONFIG='" + file + "' ";
+  const std::string with_file = "PLIANT_CLIENT_CONFIG='" + file + "' ";
   EXPECT_EQ(Shell(with_file + "\"$P\" --timeout 5 health").status, 4);
   EXPECT_EQ(Shell(with_file + "PLIANT_SERVER=" + address() + " \"$P\" health").status, 0);
   EXPECT_EQ(Shell(with_file + "PLIANT_SERVER=127.0.0.1:1 \"$P\" --server " + address() + " health")
                 .status,
             0);
   const std::string bad = WriteFile("bad", "servr = 127.0.0.1:1\n");
-  const Outcome wrong = Shell("PLIANT_CONFIG='" + bad + "' \"$P\" health");
+  const Outcome wrong = Shell("PLIANT_CLIENT_CONFIG='" + bad + "' \"$P\" health");
   EXPECT_EQ(wrong.status, 2);
   EXPECT_THAT(wrong.text, HasSubstr("bad:1: \"servr"));
 }

@@ -1,4 +1,4 @@
-#include "clients/gamepad/pads.h"
+#include "clients/gamepad/pads/pads.h"
 
 #include <algorithm>
 #include <array>
