@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <metis.h>
+#include <mutex>
 #include <numeric>
 #include <utility>
 
@@ -57,8 +58,14 @@ std::vector<int> DissectNested(const Graph& graph, const Dissection& dissection,
   options[METIS_OPTION_UFACTOR] = dissection.balance;
   options[METIS_OPTION_CTYPE] = dissection.coarsening;
   options[METIS_OPTION_RTYPE] = dissection.refinement;
-  METIS_NodeND(&n, starts.data(), neighbours.data(), nullptr, options, order.data(),
-               position.data());
+  {
+    // METIS draws from one sequence of random numbers for the whole process: an order that is found
+    // beside another one would depend on both
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    METIS_NodeND(&n, starts.data(), neighbours.data(), nullptr, options, order.data(),
+                 position.data());
+  }
   return {order.begin(), order.end()};
 }
 

@@ -131,7 +131,7 @@ class Recording:
             part.restart()
         return part.size
 
-    def _read(self, offset: int, max_bytes: int = 0) -> record_pb2.FetchRecordingResponse:
+    def _read(self, offset: int, max_bytes: int = 0) -> Any:
         request = record_pb2.FetchRecordingRequest(
             name=self.name, offset=offset, max_bytes=max_bytes or _CHUNK
         )

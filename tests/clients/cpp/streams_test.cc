@@ -95,6 +95,34 @@ TEST_F(Streams, EndWithTheirWorld) {
   EXPECT_FALSE(absl::IsCancelled((*subscription)->status())) << (*subscription)->status();
 }
 
+TEST_F(Streams, WhoseFramesWouldBeTooLargeEndWithWhatFits) {
+  const World world = Create("plate", R"(name: plate
+bodies:
+  - name: plate
+    deformable:
+      mesh: {box: {size: [1, 1, 0.01]}, edge_length: 0.008}
+      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.4,
+          density: 1000}
+)");
+  v1::Subscription request;
+  request.set_precision(v1::PRECISION_FLOAT64);
+  for (const v1::FieldMeasure field :
+       {v1::FIELD_MEASURE_GREEN_STRAIN, v1::FIELD_MEASURE_CAUCHY_STRESS,
+        v1::FIELD_MEASURE_PRINCIPAL_STRETCHES, v1::FIELD_MEASURE_CONTACT_TRACTION,
+        v1::FIELD_MEASURE_VELOCITY})
+    request.add_fields(field);
+  const auto subscription = world.Subscribe(request);
+  ASSERT_TRUE(subscription.ok()) << subscription.status();
+  const absl::Status end = (*subscription)->Wait();
+  EXPECT_TRUE(absl::IsResourceExhausted(end)) << end;
+  EXPECT_THAT(std::string(end.message()), HasSubstr("fits"));
+  EXPECT_EQ((*subscription)->reconnects(), 0);
+  request.set_precision(v1::PRECISION_COMPACT);
+  const auto smaller = world.Subscribe(request);
+  Frame frame;
+  EXPECT_TRUE((*smaller)->WaitForFrame(&frame, std::chrono::seconds(20)).ok());
+}
+
 TEST_F(Streams, GoOnSoonAfterTheServerCameBack) {
   const World world = Create("lab", kScene, true);
   ASSERT_TRUE(world.Step(7).ok());

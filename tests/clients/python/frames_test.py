@@ -296,6 +296,24 @@ class Frames(WithServer):
             self.assertLessEqual(blocked.counts.missed, blocked.counts.received)
             release.set()
 
+    def test_frames_that_would_be_too_large_end_the_stream_with_what_fits(self):
+        world = self.server.create_world(
+            scene_yaml="""name: plate
+bodies:
+  - name: plate
+    deformable:
+      mesh: {box: {size: [1, 1, 0.01]}, edge_length: 0.008}
+      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}
+"""
+        )
+        fields = ["GREEN_STRAIN", "CAUCHY_STRESS", "PRINCIPAL_STRETCHES", "CONTACT_TRACTION", "VELOCITY"]
+        with world.subscribe(fields=fields, precision="float64") as stream:
+            with self.assertRaisesRegex(pliant.QuotaExceeded, "fits"):
+                stream.next(timeout=20)
+            self.assertEqual(stream.counts.reconnections, 0)
+        with world.subscribe(fields=fields, precision="compact") as stream:
+            self.assertGreater(len(stream.next(timeout=20)["plate"].positions), 20_000)
+
     def test_the_end_of_a_world_ends_its_stream_with_the_reason(self):
         frames = self.world.subscribe()
         self.addCleanup(frames.close)

@@ -1,9 +1,11 @@
 #include "solvers/linalg/elimination_order.h"
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <numeric>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -35,6 +37,22 @@ TEST(EliminationOrder, HasEveryNodeOnceAndIsTheSameAgain) {
       EXPECT_EQ(find(), order);
     }
   }
+}
+
+// Worlds of one server order their meshes at the same time.
+TEST(EliminationOrder, IsTheSameWhereSeveralThreadsOrderAtOnce) {
+  const BlockPattern grids[] = {MakeGrid(9, 8, 7, false), MakeGrid(12, 6, 5, false)};
+  const std::vector<int> alone[] = {FindEliminationOrder(grids[0]), FindEliminationOrder(grids[1])};
+  std::atomic<int> differ = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 4; ++i)
+        if (FindEliminationOrder(grids[t % 2]) != alone[t % 2]) ++differ;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(differ, 0);
 }
 
 TEST(EliminationOrder, OfNodesWithoutNeighboursIsAnyOrder) {
