@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +21,16 @@
 #include <assimp/scene.h>
 
 #include "physics/scene/mesh_files/surface_mesh_formats.h"
+
+namespace Assimp {
+
+// Stands in for the function of that name in builds of the library with assertions, as Debian's,
+// which stops the program: a damaged file must not.
+void aiAssertViolation(const char* expression, const char*, int) {
+  throw std::logic_error(absl::StrCat("it breaks the format (", expression, ")"));
+}
+
+}  // namespace Assimp
 
 namespace pliant::physics {
 namespace {
@@ -75,6 +86,30 @@ std::optional<Eigen::Vector4d> ColorOf(const aiMaterial& material) {
   return rgba;
 }
 
+// Whether meshes have the vertices that their faces name, and nodes the meshes: later steps of the
+// library take it for granted.
+bool IsConsistent(const aiScene& scene) {
+  if (scene.mRootNode == nullptr) return false;
+  for (unsigned m = 0; m < scene.mNumMeshes; ++m) {
+    const aiMesh& mesh = *scene.mMeshes[m];
+    if (mesh.mNumVertices > 0 && mesh.mVertices == nullptr) return false;
+    for (unsigned i = 0; i < mesh.mNumFaces; ++i) {
+      const aiFace& face = mesh.mFaces[i];
+      for (unsigned k = 0; k < face.mNumIndices; ++k)
+        if (face.mIndices[k] >= mesh.mNumVertices) return false;
+    }
+  }
+  std::vector<const aiNode*> nodes{scene.mRootNode};
+  while (!nodes.empty()) {
+    const aiNode& node = *nodes.back();
+    nodes.pop_back();
+    for (unsigned k = 0; k < node.mNumMeshes; ++k)
+      if (node.mMeshes[k] >= scene.mNumMeshes) return false;
+    nodes.insert(nodes.end(), node.mChildren, node.mChildren + node.mNumChildren);
+  }
+  return true;
+}
+
 }  // namespace
 
 absl::StatusOr<SurfaceMeshFile> ReadWithAssimp(std::string_view bytes, const std::string& name,
@@ -88,9 +123,13 @@ absl::StatusOr<SurfaceMeshFile> ReadWithAssimp(std::string_view bytes, const std
   try {
     Assimp::Importer importer;
     importer.SetIOHandler(new GivenFiles(companions, &refusal));
-    const aiScene* scene = importer.ReadFileFromMemory(
-        bytes.data(), bytes.size(), aiProcess_Triangulate | aiProcess_PreTransformVertices,
-        extension.c_str());
+    const aiScene* scene =
+        importer.ReadFileFromMemory(bytes.data(), bytes.size(), 0, extension.c_str());
+    if (scene != nullptr) {
+      if (!IsConsistent(*scene))
+        return refuse("a face or node names something that does not exist");
+      scene = importer.ApplyPostProcessing(aiProcess_Triangulate | aiProcess_PreTransformVertices);
+    }
     if (scene == nullptr) {
       const std::string why = importer.GetErrorString();
       const bool scattered = why.find("referenced file") != std::string::npos;

@@ -1,6 +1,8 @@
 #include "physics/stepping/step/rows.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -77,10 +79,26 @@ double CalcLawGap(const ContactPoint& contact, double h) {
   return contact.gap - std::min(kHeldGap, -ahead);
 }
 
+// A lever as short as this is the rounding of positions [m].
+constexpr double kMinLever = 1e-14;
+
+// Removes the entries of a contact that no velocity moves, as where it lies on the axis of a hinge:
+// its impulse would be undetermined.
+void DropUnmoved(std::size_t first_value, ConstraintSystem::Contact* contact, RowBuffer* buffer) {
+  const bool is_moved =
+      std::any_of(buffer->values.begin() + static_cast<std::ptrdiff_t>(first_value),
+                  buffer->values.end(), [](double x) { return std::abs(x) > kMinLever; });
+  if (is_moved) return;
+  buffer->entries.resize(contact->first_entry);
+  buffer->values.resize(first_value);
+  contact->num_entries = 0;
+}
+
 // J = R_WCᵀ (J_B − J_A)
 ConstraintSystem::Contact BuildContact(const StepBlocks& blocks, const ContactPoint& contact,
                                        RowBuffer* buffer) {
   ConstraintSystem::Contact result;
+  const std::size_t first_value = buffer->values.size();
   result.first_entry = static_cast<int>(buffer->entries.size());
   result.gap = CalcLawGap(contact, blocks.stage.h);
   result.friction = contact.friction;
@@ -108,6 +126,7 @@ ConstraintSystem::Contact BuildContact(const StepBlocks& blocks, const ContactPo
     }
   }
   result.num_entries = static_cast<int>(buffer->entries.size()) - result.first_entry;
+  DropUnmoved(first_value, &result, buffer);
   return result;
 }
 

@@ -79,7 +79,8 @@ void CollectConstraints(const State& state, const StepBlocks& blocks, std::vecto
 
 // Builds J = R_WCᵀ (J_B − J_A) of every contact, and J of every constraint, on groups. Fills
 // `rows`, and the contacts and rows of `system` except W and the values. Contacts and constraints
-// whose sides both have prescribed motion constrain nothing and are removed from the lists.
+// whose sides both have prescribed motion, and contacts at points that nothing moves, constrain
+// nothing and are removed from the lists.
 void BuildRows(const StepBlocks& blocks, std::vector<ContactPoint>* contacts,
                ConstraintSet* constraints, GroupRows* rows, solvers::ConstraintSystem* system);
 

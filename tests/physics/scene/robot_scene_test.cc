@@ -107,6 +107,29 @@ TEST_F(RobotScene, LinksAreBodiesAndTheFixedBaseBelongsToTheWorld) {
   EXPECT_EQ(model->constraints.size(), 1u);  // the mimic joint
 }
 
+// A door that touches a wall along the axis of its hinge, where nothing moves it, and beside it.
+TEST_F(RobotScene, AContactOnTheAxisOfAHingeLeavesStepsConverged) {
+  std::ofstream(folder_ / "door.urdf") << R"(<robot name="door"><link name="frame"/>
+  <link name="door"><inertial><mass value="1"/>
+      <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial><collision>
+      <origin xyz="0.25 0.05 0"/><geometry><box size="0.5 0.1 1"/></geometry></collision></link>
+  <joint name="hinge" type="continuous"><parent link="frame"/><child link="door"/>
+      <origin xyz="0 0 1"/><axis xyz="0 0 1"/></joint></robot>)";
+  std::ofstream(folder_ / "scene.yaml") << R"(
+name: door
+sleeping: false
+bodies: [{name: wall, rigid: {motion: FIXED, pose: {position: [0, -0.5, 1]},
+    shapes: [{box: {size: [1, 1, 1]}}]}}]
+robots: [{name: door, file: door.urdf}]
+)";
+  World world = World(LoadSceneFile((folder_ / "scene.yaml").string()).model);
+  for (int k = 0; k < 5; ++k) {
+    ASSERT_TRUE(world.Step().ok());
+    EXPECT_TRUE(world.report().converged) << world.report().residual;
+  }
+  EXPECT_FALSE(world.report().contacts.empty());
+}
+
 TEST_F(RobotScene, AFreeBaseFalls) {
   const auto model = Build("    base: FREE\n    pose: {position: [0, 0, 1]}");
   ASSERT_NE(model, nullptr);
@@ -410,8 +433,7 @@ TEST_F(ProbesOfABuiltModel, NeedNoNameAndNameThePlaceOfEachMistake) {
   ASSERT_NE(model, nullptr);
   EXPECT_EQ(MessagesOf(*model, "probes: [{energy: {}}, {energy: {}}]"), "");
   const std::pair<const char*, const char*> mistakes[] = {
-      {"{position: {body: bal}}",
-       "position.body: no body is called \"bal\"; did you mean `ball`?"},
+      {"{position: {body: bal}}", "position.body: no body is called \"bal\"; did you mean `ball`?"},
       {"{position: {body: ball, vertex: 500}}", "position.vertex: 500 is not a vertex of \"ball\""},
       {"{position: {body: cube, vertex: 0}}", "position.vertex: \"cube\" is rigid"},
       {"{position: {body: ball, point: [0, 0, 0]}}", "position.point: \"ball\" is deformable"},

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -16,6 +17,7 @@
 #include "physics/scene/mesh_files/mesh_cache.h"
 #include "physics/scene/scene.h"
 #include "tests/physics/scene/scene_text.h"
+#include "tests/validation/validation_scene.h"
 
 namespace pliant::physics {
 namespace {
@@ -95,6 +97,32 @@ std::string ColladaCube(float half) {
       "<scene><instance_visual_scene url=\"#s\"/></scene></COLLADA>");
 }
 
+// The vertices and corners of a cube, as the buffer of a glTF file has them.
+std::string GltfBuffer(float half) {
+  std::string bytes;
+  const auto append = [&](const auto& value) {
+    bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  };
+  for (int v = 0; v < 8; ++v)
+    for (int axis = 0; axis < 3; ++axis) append(CornerOf(v, axis, half));
+  for (const auto& t : kCubeTriangles)
+    for (const int v : t) append(static_cast<std::uint16_t>(v));
+  return bytes;
+}
+
+std::string GltfCube(float half) {
+  return absl::StrCat(R"({"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}],
+    "nodes": [{"mesh": 0}],
+    "meshes": [{"primitives": [{"attributes": {"POSITION": 0}, "indices": 1}]}],
+    "accessors": [{"bufferView": 0, "componentType": 5126, "count": 8, "type": "VEC3",
+        "min": [-1, -1, -1], "max": [1, 1, 1]},
+      {"bufferView": 1, "componentType": 5123, "count": 36, "type": "SCALAR"}],
+    "bufferViews": [{"buffer": 0, "byteLength": 96},
+      {"buffer": 0, "byteOffset": 96, "byteLength": 72}],
+    "buffers": [{"uri": "data:application/octet-stream;base64,)",
+                      absl::Base64Escape(GltfBuffer(half)), "\", \"byteLength\": 168}]}");
+}
+
 class SurfaceBodies : public testing::Test {
  protected:
   SurfaceBodies() {
@@ -134,7 +162,8 @@ TEST_F(SurfaceBodies, AreFilledFromEveryFormat) {
   Write("cube.obj", ObjCube(0.05f));
   Write("cube.ply", PlyCube(0.05f));
   Write("cube.dae", ColladaCube(0.05f));
-  for (const char* file : {"cube.stl", "cube.obj", "cube.ply", "cube.dae"}) {
+  Write("cube.gltf", GltfCube(0.05f));
+  for (const char* file : {"cube.stl", "cube.obj", "cube.ply", "cube.dae", "cube.gltf"}) {
     const SceneResult result = Load(absl::StrCat("file: ", file, ", edge_length: 0.025"));
     ASSERT_TRUE(result.ok()) << file << Messages(result);
     EXPECT_THAT(Messages(result), IsEmpty()) << file;
@@ -142,6 +171,54 @@ TEST_F(SurfaceBodies, AreFilledFromEveryFormat) {
     EXPECT_GT(mesh.tetrahedra.size(), 100u);
     // a box keeps its edges, so its volume is exact but for rounding in single precision
     EXPECT_NEAR(CalcVolume(mesh), 1e-3, 1e-6) << file;
+  }
+}
+
+// Area and bounds of the surface of a mesh.
+struct SurfaceSize {
+  double area = 0;
+  Eigen::Vector3d lower = Eigen::Vector3d::Constant(1), upper = -lower;
+};
+
+SurfaceSize MeasureSurface(const TetrahedralMesh& mesh) {
+  SurfaceSize size;
+  for (const auto& t : ExtractBoundary(mesh).triangles) {
+    const Eigen::Vector3d &a = mesh.vertices[t[0]], &b = mesh.vertices[t[1]],
+                          &c = mesh.vertices[t[2]];
+    size.area += 0.5 * (b - a).cross(c - a).norm();
+    size.lower = size.lower.cwiseMin(a).cwiseMin(b).cwiseMin(c);
+    size.upper = size.upper.cwiseMax(a).cwiseMax(b).cwiseMax(c);
+  }
+  return size;
+}
+
+TEST_F(SurfaceBodies, OfGltfAndColladaHaveTheFilesSurfaceAndStandOnTheFloor) {
+  Write("cube.dae", ColladaCube(0.05f));
+  Write("cube.gltf", GltfCube(0.05f));
+  for (const char* file : {"cube.gltf", "cube.dae"}) {
+    SCOPED_TRACE(file);
+    const SceneResult result = LoadSceneYaml(
+        absl::StrCat(
+            "bodies:\n- {name: floor, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}\n"
+            "- name: soft\n  deformable:\n    mesh: {file: ",
+            file,
+            ", edge_length: 0.025}\n    pose: {position: [0, 0, 0.05]}\n"
+            "    material: {youngs_modulus: 1e5, poissons_ratio: 0.4, density: 1000}\n"
+            "probes:\n- {name: volume, volume: {body: soft}}\n"
+            "- {name: centre, position: {body: soft}}\n"),
+        "s.yaml", options_);
+    ASSERT_TRUE(result.ok()) << Messages(result);
+    const Body& body = result.model->bodies[1];
+    // rounding in single precision
+    const SurfaceSize size = MeasureSurface(body.mesh);
+    EXPECT_NEAR(size.area, 0.06, 1e-6);
+    EXPECT_LT((size.upper - size.lower - Eigen::Vector3d::Constant(0.1)).norm(), 1e-7);
+
+    World world(result.model);
+    RunUntil(0.5, &world);
+    // its weight compresses it by (1 − 2ν) ρ g h / 2 E = 1e-3 in volume, and by 5e-3 in height
+    EXPECT_NEAR(Read(world, "volume")[0], 1e-3, 3e-6);
+    EXPECT_NEAR(Read(world, "centre")[2], 0.05, 5e-4);
   }
 }
 

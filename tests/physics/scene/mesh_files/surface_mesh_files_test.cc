@@ -118,6 +118,15 @@ std::string SurfaceErrorOf(const std::string& bytes, const std::string& name) {
   return std::string(file.status().message());
 }
 
+TEST(SurfaceMeshFiles, AFaceOfAVertexThatDoesNotExistIsRefused) {
+  // a square, which has to be divided, with a corner far beyond the vertices
+  const std::string ply =
+      "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float "
+      "z\nelement face 1\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 1 0\n"
+      "4 0 1 2 2000000000\n";
+  EXPECT_THAT(SurfaceErrorOf(ply, "t.ply"), HasSubstr("t.ply"));
+}
+
 TEST(SurfaceMeshFiles, EveryFormatReadsTheSameClosedSurface) {
   const TriangleMesh box = MakeBoxSurface();
   for (const auto& [name, bytes] : WriteAll(box)) {

@@ -1,0 +1,70 @@
+// Robots of other projects, which are not part of this repository, on the floor of the world that
+// is made of one file: in the folder that PLIANT_ASSETS names, or beside the sources.
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "physics/scene/import/import_files.h"
+#include "tests/validation/validation_scene.h"
+
+namespace pliant::physics {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string FindAssets() {
+  if (const char* folder = std::getenv("PLIANT_ASSETS")) return folder;
+  return std::string(PLIANT_SOURCE_DIR) + "/../shared/assets";
+}
+
+std::vector<fs::path> FindRobots(const std::string& folder) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    const fs::path extension = entry.path().extension();
+    if (extension != ".urdf" && extension != ".sdf" && extension != ".xml") continue;
+    if (FindImportKind(entry.path().string()) == ImportKind::kRobot) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// Runs the robots that have as many velocities as `is_meant` accepts, and says which are.
+template <typename IsMeant>
+void RunOnTheFloor(const IsMeant& is_meant) {
+  const std::string folder = FindAssets();
+  if (!fs::exists(folder))
+    GTEST_SKIP() << "no robots to run: " << folder << " is not there; set PLIANT_ASSETS";
+  int ran = 0;
+  for (const fs::path& path : FindRobots(folder)) {
+    // whether each loads or says why not is another test
+    const SceneResult result = LoadSceneFile(path.string());
+    if (!result.ok()) continue;
+    int velocities = 0;
+    for (const auto& block : result.model->blocks) velocities += block->num_velocities();
+    if (!is_meant(velocities)) continue;
+    const std::string name = fs::relative(path, folder).string();
+    SCOPED_TRACE(name);
+    std::printf("%s\n", name.c_str());
+    World world(result.model);
+    RunUntil(2, &world);
+    ++ran;
+  }
+  EXPECT_GT(ran, 0);
+}
+
+constexpr int kLarge = 10'000;  // velocities
+
+TEST(RobotAssetsLong, EachThatLoadsRunsOnTheFloorWithEveryStepConverged) {
+  RunOnTheFloor([](int velocities) { return velocities < kLarge; });
+}
+
+TEST(RobotAssetsLong, EachLargeOneRunsOnTheFloorWithEveryStepConverged) {
+  RunOnTheFloor([](int velocities) { return velocities >= kLarge; });
+}
+
+}  // namespace
+}  // namespace pliant::physics
