@@ -16,10 +16,12 @@
 namespace pliant::clients {
 namespace {
 
+namespace fs = std::filesystem;
+
 // Arguments of the `world` commands, kept alive by their callbacks.
 struct Arguments {
   std::string world;
-  std::string file;
+  std::vector<std::string> files;
   std::string shipped;
   std::string id;
   std::string mode;
@@ -95,6 +97,32 @@ class Sending {
   bool is_shown_ = false;
 };
 
+// The folder that has all files and, if one lies in a package, the package.
+fs::path FindFolder(const std::vector<std::string>& files) {
+  fs::path common;
+  std::error_code error;
+  for (const std::string& file : files) {
+    fs::path folder = fs::absolute(file).lexically_normal().parent_path();
+    for (fs::path at = folder; at != at.root_path(); at = at.parent_path()) {
+      if (fs::exists(at / "package.xml", error)) folder = at;
+    }
+    if (common.empty()) common = folder;
+    while (folder.lexically_relative(common).string().starts_with(".."))
+      common = common.parent_path();
+  }
+  return common;
+}
+
+// Asks for a world of robots and meshes. Returns their folder.
+std::string Import(const std::vector<std::string>& files, v1::ImportedFiles* imported) {
+  const fs::path folder = FindFolder(files);
+  for (const std::string& file : files) {
+    ReadFile(file);  // what cannot be read is named before anything is sent
+    imported->add_files(fs::absolute(file).lexically_normal().lexically_relative(folder).string());
+  }
+  return folder.string();
+}
+
 int Create(Session* session, const Arguments& arguments) {
   v1::CreateWorldRequest request;
   request.set_world_id(arguments.id);
@@ -102,13 +130,16 @@ int Create(Session* session, const Arguments& arguments) {
   request.set_idle_timeout(arguments.idle_timeout);
   ReadLabels(arguments.labels, request.mutable_labels());
   std::string folder;
-  if (arguments.shipped.empty()) {
-    request.set_scene_yaml(ReadFile(arguments.file));
-    request.set_file_name(arguments.file);
-    folder = std::filesystem::path(arguments.file).parent_path().string();
-    if (folder.empty()) folder = ".";
-  } else {
+  if (!arguments.shipped.empty()) {
     request.set_shipped_scene(arguments.shipped);
+  } else if (arguments.files.size() > 1 || IsRobotOrMesh(arguments.files[0])) {
+    folder = Import(arguments.files, request.mutable_imported());
+  } else {
+    const std::string& file = arguments.files[0];
+    request.set_scene_yaml(ReadFile(file));
+    request.set_file_name(file);
+    folder = fs::path(file).parent_path().string();
+    if (folder.empty()) folder = ".";
   }
   absl::StatusOr<World> world = absl::UnknownError("");
   {
@@ -231,11 +262,12 @@ void AddWorldCommands(CLI::App* pliant, Session* session, Action* action) {
     return app;
   };
 
-  CLI::App* create = add("create", "Create a paused world from a scene file",
+  CLI::App* create = add("create", "Create a paused world from a scene, or of robots and meshes",
                          [session](const Arguments& a) { return Create(session, a); });
   CLI::Option_group* source = create->add_option_group("scene");
-  source->add_option("file", arguments->file,
-                     "Scene file (YAML); the files below its folder that it names are sent, too");
+  source->add_option("files", arguments->files,
+                     "Scene file (YAML), or robots and meshes; the files below its folder that it "
+                     "names are sent, too");
   source->add_option("--shipped", arguments->shipped,
                      "Name of a scene that comes with the server, see `pliant world scenes`");
   source->require_option(1);

@@ -138,7 +138,10 @@ absl::StatusOr<std::string> Client::CheckHealth() {
 absl::StatusOr<World> Client::CreateWorld(v1::CreateWorldRequest request, const std::string& folder,
                                           const UploadProgress& progress) {
   if (!folder.empty()) {
-    const auto files = FindNamedFiles(request.scene_yaml(), folder);
+    const auto& imported = request.imported().files();
+    const auto files = request.has_imported()
+                           ? FindImportedFiles({imported.begin(), imported.end()}, folder)
+                           : FindNamedFiles(request.scene_yaml(), folder);
     if (!files.ok()) return files.status();
     for (std::size_t i = 0; i < files->size(); ++i) {
       const std::string& file = (*files)[i];

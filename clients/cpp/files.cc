@@ -28,6 +28,8 @@ constexpr std::size_t kMaxFiles = 50'000;  // below the folder of a scene
 // Files that name other files.
 constexpr std::array<std::string_view, 5> kRobotSuffixes{".urdf", ".xml", ".sdf", ".mjcf",
                                                          ".config"};
+constexpr std::array<std::string_view, 10> kMeshSuffixes{".obj", ".stl", ".ply", ".gltf", ".glb",
+                                                         ".dae", ".msh", ".vtk", ".mesh", ".inp"};
 constexpr std::array<std::string_view, 2> kManifests{"package.xml", "model.config"};
 
 struct Candidate {
@@ -70,11 +72,12 @@ bool Mentions(std::string_view text, std::string_view name) {
   return false;
 }
 
-bool NamesFiles(const Candidate& file) {
-  std::string suffix = file.path.extension().string();
+template <typename Suffixes>
+bool HasSuffix(const fs::path& path, const Suffixes& suffixes) {
+  std::string suffix = path.extension().string();
   std::ranges::transform(suffix, suffix.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return std::ranges::find(kRobotSuffixes, suffix) != kRobotSuffixes.end();
+  return std::ranges::find(suffixes, suffix) != suffixes.end();
 }
 
 bool MayNameFile(const std::string& scene) {
@@ -133,7 +136,7 @@ absl::StatusOr<std::vector<std::string>> FindNamedFiles(const std::string& scene
       const bool is_manifest = std::ranges::find(kManifests, file.name) != kManifests.end();
       if (!(is_manifest && has_packages) && !Mentions(text, file.name)) return false;
       named.push_back(file.path.generic_string());
-      if (!NamesFiles(file)) return true;
+      if (!HasSuffix(file.path, kRobotSuffixes)) return true;
       absl::StatusOr<std::string> content = ReadWholeFile((folder / file.path).string());
       if (content.ok()) {
         texts.push_back(*std::move(content));
@@ -146,6 +149,24 @@ absl::StatusOr<std::vector<std::string>> FindNamedFiles(const std::string& scene
   }
   std::ranges::sort(named);
   return named;
+}
+
+bool IsRobotOrMesh(const fs::path& path) {
+  return HasSuffix(path, kRobotSuffixes) || HasSuffix(path, kMeshSuffixes);
+}
+
+absl::StatusOr<std::vector<std::string>> FindImportedFiles(const std::vector<std::string>& imported,
+                                                           const fs::path& folder) {
+  std::vector<std::string> files = imported;
+  for (const std::string& file : imported) {
+    if (!HasSuffix(file, kRobotSuffixes)) continue;
+    const auto named = FindNamedFiles(absl::StrCat("file: ", file), folder);
+    if (!named.ok()) return named.status();
+    files.insert(files.end(), named->begin(), named->end());
+  }
+  std::ranges::sort(files);
+  files.erase(std::ranges::unique(files).begin(), files.end());
+  return files;
 }
 
 std::string CalcSha256(std::string_view bytes) {

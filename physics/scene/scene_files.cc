@@ -8,6 +8,7 @@
 
 #include "physics/scene/compiler.h"
 #include "physics/scene/mesh_files/volume_mesh_files.h"
+#include "physics/scene/robot_files/parts/files_by_name.h"
 #include "physics/scene/text/field_checks.h"
 #include "physics/scene/text/scalar_text.h"
 #include "pliant/v1/scene.pb.h"
@@ -34,7 +35,13 @@ std::optional<std::string> SceneCompiler::FindFile(const std::string& file,
   std::error_code error;
   const fs::path jail = fs::weakly_canonical(options_.jail, error);
   const fs::path resolved = error ? fs::path() : fs::weakly_canonical(jail / file, error);
-  if (error || !IsInsideFolder(resolved, jail) || fs::path(file).is_absolute()) {
+  const bool is_inside = !error && IsInsideFolder(resolved, jail) && !fs::path(file).is_absolute();
+  if (!is_inside || !fs::exists(resolved, error)) {
+    // files that were given without their folders
+    const std::optional<std::string> same_name = FindFileByName(file, jail.string());
+    if (same_name.has_value()) return same_name;
+  }
+  if (!is_inside) {
     log_.Error(path, absl::StrCat(Quoted(file),
                                   " is outside the scene's folder; expected a path within it"));
     return std::nullopt;

@@ -1,5 +1,8 @@
 #include "server/serve/server.h"
 
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <thread>
@@ -17,6 +20,7 @@
 #include "server/rpc/grpc_server.h"
 #include "server/serve/build_id.h"
 #include "server/service/handlers.h"
+#include "server/uploads/object_store.h"
 
 namespace pliant::server {
 namespace {
@@ -85,6 +89,17 @@ std::vector<std::string> ListFeatures(const ServeOptions& options, bool has_audi
   return features;
 }
 
+// A new folder for what clients upload to a server that has none of its own. Null, with a warning,
+// where none can be made.
+std::unique_ptr<StagedFiles> MakeTemporaryFolder() {
+  std::error_code error;
+  std::string path = (fs::temp_directory_path(error) / "pliantd-XXXXXX").string();
+  if (!error && mkdtemp(path.data()) != nullptr) return std::make_unique<StagedFiles>(path);
+  spdlog::warn("event=no_uploads reason=\"cannot make {}: {}\"", path,
+               error ? error.message() : std::strerror(errno));
+  return nullptr;
+}
+
 // Logs an error of files that were read again.
 void Report(const char* what, const absl::Status& status) {
   if (!status.ok())
@@ -100,6 +115,7 @@ struct Server::Parts {
   std::shared_ptr<Authenticator> authenticator;
   std::shared_ptr<Certificates> certificates;
   std::function<absl::StatusOr<Quotas>()> read_quotas;
+  std::unique_ptr<StagedFiles> temporary;  // uploads without a data folder
   std::unique_ptr<Handlers> handlers;
   std::unique_ptr<HttpGateway> http;
   std::unique_ptr<GrpcServer> grpc;
@@ -141,9 +157,12 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServeOptions& option
   service.build = FindBuildId();
   service.features = ListFeatures(options, *audit != nullptr);
   service.authenticator = parts->authenticator;
-  if (!options.data_dir.empty()) {
-    absl::StatusOr<std::unique_ptr<ObjectStore>> objects = ObjectStore::Open(
-        {(fs::path(options.data_dir) / "objects").string(), options.quotas.uploads});
+  if (options.data_dir.empty()) parts->temporary = MakeTemporaryFolder();
+  if (!options.data_dir.empty() || parts->temporary != nullptr) {
+    const fs::path folder =
+        parts->temporary ? parts->temporary->folder() : fs::path(options.data_dir);
+    absl::StatusOr<std::unique_ptr<ObjectStore>> objects =
+        ObjectStore::Open({(folder / "objects").string(), options.quotas.uploads});
     if (!objects.ok()) return objects.status();
     service.objects = *std::move(objects);
   }

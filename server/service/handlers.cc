@@ -132,6 +132,10 @@ void SetUsers(const WorldHost& host, StreamHub* streams, v1::World* world) {
 }
 
 absl::Status CheckFiles(const v1::CreateWorldRequest& request, const ObjectStore* objects) {
+  if (request.has_imported() && request.files().empty()) {
+    return absl::InvalidArgumentError(
+        "files: missing; expected the paths of what is imported, see ObjectService");
+  }
   if (request.files().empty()) return absl::OkStatus();
   if (request.has_shipped_scene())
     return absl::InvalidArgumentError("files: expected none with a shipped_scene");
@@ -257,7 +261,8 @@ void Handlers::CreateWorld(const Call& call, const v1::CreateWorldRequest& reque
                            Reply<v1::World> reply) {
   if (request.source_case() == v1::CreateWorldRequest::SOURCE_NOT_SET) {
     return reply(
-        absl::InvalidArgumentError("source: missing; expected scene, scene_yaml or shipped_scene"));
+        absl::InvalidArgumentError("source: missing; expected scene, scene_yaml, shipped_scene or "
+                                   "imported"));
   }
   absl::StatusOr<WorldSettings> settings = ReadSettings(call.caller->name, request);
   if (!settings.ok()) return reply(settings.status());
@@ -279,8 +284,8 @@ void Handlers::CreateWorld(const Call& call, const v1::CreateWorldRequest& reque
 
   // use a worker thread: reading, cutting and checking meshes takes seconds for a large scene
   auto held = std::make_shared<WorldRegistry::Reservation>(*std::move(reservation));
-  const auto build = [this, request, settings = *settings, limits = call.limits, held,
-                      answer = reply] {
+  const auto build = [this, request = v1::CreateWorldRequest(request), settings = *settings,
+                      limits = call.limits, held, answer = reply]() mutable {
     // the id of a world that is refused is free before its client hears of that
     const auto reply = [&](absl::StatusOr<v1::World> world) {
       if (!world.ok()) {
@@ -297,6 +302,12 @@ void Handlers::CreateWorld(const Call& call, const v1::CreateWorldRequest& reque
       return held->creation().cancelled_by().empty() &&
              !(limits.cancelled && limits.cancelled->load());
     };
+    if (request.has_imported()) {
+      const auto faults = ImportFiles(options_.objects.get(), &request);
+      if (!faults.ok()) return reply(faults.status());
+      if (!faults->empty()) return reply(SceneError(*faults, "the files cannot be imported"));
+      settings.source = std::make_shared<const v1::CreateWorldRequest>(request);
+    }
     const absl::StatusOr<physics::SceneResult> scene = LoadSource(request, progress);
     if (!scene.ok()) return reply(scene.status());
     if (draining()) return reply(absl::UnavailableError("the server is shutting down"));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -18,7 +19,13 @@ absl::StatusOr<physics::SceneResult> LoadGivenScene(const v1::CreateWorldRequest
                                                     ObjectStore* objects,
                                                     physics::SceneProgress progress);
 
-// The same with the files in a folder. It reads nothing outside it.
+// Puts the scene that a request asks for with `imported` in its place, so that it has all that is
+// needed to load it again. INVALID_ARGUMENT or NOT_FOUND if files are not there. What is wrong in
+// the files is returned; none: the request has a scene.
+absl::StatusOr<std::vector<physics::SceneMessage>> ImportFiles(ObjectStore* objects,
+                                                               v1::CreateWorldRequest* request);
+
+// As LoadGivenScene with the files in a folder. It reads nothing outside it.
 physics::SceneResult LoadSceneWithFiles(const v1::CreateWorldRequest& request,
                                         const std::string& folder,
                                         physics::SceneProgress progress = nullptr);

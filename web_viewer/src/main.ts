@@ -6,6 +6,7 @@ import { Client } from './link/client';
 import { Measure, type Call, type FrameInfo, type LeaseInfo, type MeasureId, type WorldInfo } from './link/messages';
 import { ClockBar } from './panel/clock_bar';
 import { element, setText } from './panel/dom';
+import { FilesView } from './panel/files';
 import { Legend } from './panel/legend';
 import { Panel } from './panel/panel';
 import { RobotPanel } from './panel/robots';
@@ -48,6 +49,22 @@ const client = new Client({
   lease: (lease) => {
     robots.showLease(lease);
     showLease();
+  },
+  opening: (opening) => {
+    files.show(opening, performance.now());
+    if (opening.state !== 'done') return;
+    const query = new URLSearchParams(location.search);
+    query.set('world', opening.world);
+    history.pushState(null, '', `?${query}`);
+  },
+});
+const files = new FilesView({
+  open: (given) => client.open(given),
+  cancel: () => client.cancelOpening(),
+  refusal: () => {
+    if (watchesOnly()) return 'Your token has the role viewer: to make worlds of files, ask for one with the role operator.';
+    const { state } = client.connection;
+    return state === 'live' || state === 'no_world' ? '' : 'There is no connection to the server.';
   },
 });
 const hooks = new Hooks(client, bodies, stage, () => driven, () => leaseOn(driven?.target ?? ''));
@@ -112,6 +129,7 @@ const driver = new Driver(
 placeView();
 window.addEventListener('resize', placeView);
 window.addEventListener('online', () => client.retry());
+window.addEventListener('popstate', () => client.show(new URLSearchParams(location.search).get('world') ?? ''));
 document.addEventListener('visibilitychange', () => !document.hidden && client.retry());
 client.start(measure);
 requestAnimationFrame(animate);

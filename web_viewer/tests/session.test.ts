@@ -2,7 +2,13 @@ import { create, fromBinary, toBinary, type DescMessage, type MessageInitShape }
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ClientMessageSchema, ServerMessageSchema, type ClientMessage } from '../src/gen/pliant/v1/gateway_pb';
 import { AcquireLeaseRequestSchema, LeaseSchema } from '../src/gen/pliant/v1/control_pb';
-import { ListWorldsResponseSchema, WorldDescriptionSchema, WorldSchema } from '../src/gen/pliant/v1/world_pb';
+import { FindMissingObjectsResponseSchema } from '../src/gen/pliant/v1/objects_pb';
+import {
+  CreateWorldRequestSchema,
+  ListWorldsResponseSchema,
+  WorldDescriptionSchema,
+  WorldSchema,
+} from '../src/gen/pliant/v1/world_pb';
 import type { Connection, FrameInfo, ToPage } from '../src/link/messages';
 import { kProtocol, Session } from '../src/link/session';
 
@@ -297,6 +303,36 @@ describe('a session', () => {
     expect(message.case === 'command' && message.value.command).toMatchObject({
       case: 'spring', value: { link: '', point: [], vertex: 17, anchor: [0, 0, 1] },
     });
+  });
+
+  test('waits as long as a world of files is created, and then shows it over another connection', async () => {
+    await goLive(sockets[0]);
+    session.receive({ kind: 'open', files: [{ path: 'part.stl', content: new Blob(['solid']) }] });
+    await sockets[0].reply('findMissingObjects', response(FindMissingObjectsResponseSchema, {}));
+    await vi.waitFor(() => expect(sockets[0].asked('createWorld')).toBeDefined());
+    const { requestId, message } = sockets[0].asked('createWorld')!;
+    const request = fromBinary(CreateWorldRequestSchema, (message.value as { request: Uint8Array }).request);
+    expect(Object.keys(request.files)).toEqual(['part.stl']);
+    const name = `worlds/${request.worldId}`;
+
+    for (let seconds = 0; seconds < 20; ++seconds) {
+      await vi.advanceTimersByTimeAsync(1000);
+      session.tick();
+      await sockets[0].reply('getWorld', response(WorldSchema, { name, creation: { progress: 0.1 } }));
+    }
+    sockets[0].say(response(WorldSchema, { name }), requestId);
+    await sockets[0].reply('setClock', response(WorldSchema, { name }));
+    await vi.waitFor(() => expect(sockets).toHaveLength(2));
+    const openings = posted.flatMap((each) => (each.kind === 'opening' ? [each.opening] : []));
+    expect(openings.at(-1)).toMatchObject({ state: 'done', world: name });
+    expect(sockets[0].readyState).toBe(3);
+    await goLive(sockets[1]);
+    expect(sockets[1].asked('subscribe')!.message.value).toMatchObject({ message: { value: { world: name } } });
+
+    // and back
+    session.receive({ kind: 'show', world: '' });
+    await goLive(sockets[2]);
+    expect(sockets[2].asked('subscribe')!.message.value).toMatchObject({ message: { value: { world: 'worlds/default' } } });
   });
 
   test('drops a connection that fell silent', async () => {

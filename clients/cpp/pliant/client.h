@@ -117,7 +117,8 @@ class Client : public std::enable_shared_from_this<Client> {
   absl::StatusOr<std::string> CheckHealth();
 
   // Creates a world from a scene: `request` with all but `files`, which are found and sent where
-  // the server lacks them. `folder` is that of the scene; empty: it names no files.
+  // the server lacks them. `folder` is that of the scene, or of the imported files; empty: it names
+  // no files.
   absl::StatusOr<World> CreateWorld(v1::CreateWorldRequest request, const std::string& folder = "",
                                     const UploadProgress& progress = nullptr);
   // The same from a scene file.

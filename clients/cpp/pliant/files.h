@@ -22,6 +22,14 @@ using UploadProgress = std::function<void(std::size_t, std::size_t, const std::s
 absl::StatusOr<std::vector<std::string>> FindNamedFiles(const std::string& scene,
                                                         const std::filesystem::path& folder);
 
+// Whether a file is a robot or a mesh by its extension: the server makes a world of it by itself.
+bool IsRobotOrMesh(const std::filesystem::path& path);
+
+// The imported files, by their paths relative to `folder`, and those below it that robots among
+// them name. Errors as of FindNamedFiles.
+absl::StatusOr<std::vector<std::string>> FindImportedFiles(const std::vector<std::string>& imported,
+                                                           const std::filesystem::path& folder);
+
 // 64 hexadecimal digits.
 std::string CalcSha256(std::string_view bytes);
 

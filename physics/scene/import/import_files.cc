@@ -64,7 +64,8 @@ std::string PatternOf(const std::string& name) {
 
 class SceneWriter {
  public:
-  explicit SceneWriter(std::string folder) : folder_(std::move(folder)) {}
+  SceneWriter(std::string folder, std::string jail)
+      : folder_(std::move(folder)), jail_(std::move(jail)) {}
 
   void Add(const std::string& file) {
     std::error_code error;
@@ -145,7 +146,9 @@ class SceneWriter {
   }
 
   void AddRobot(const std::string& file) {
-    const RobotFileResult read = ReadRobotFile(file);
+    RobotFileOptions options;
+    options.jail = jail_;
+    const RobotFileResult read = ReadRobotFile(file, options);
     for (const RobotFileMessage& message : read.messages) {
       if (!message.error) continue;
       errors_.push_back(absl::StrCat(message.file,
@@ -201,7 +204,12 @@ class SceneWriter {
     const absl::StatusOr<std::string> bytes = ReadMeshFileBytes(file);
     if (!bytes.ok()) return Refuse(bytes.status());
     const fs::path folder = fs::path(file).parent_path();
-    const CompanionFiles companions = [&](const std::string& name) {
+    const CompanionFiles companions = [&](const std::string& name) -> absl::StatusOr<std::string> {
+      std::error_code error;
+      const fs::path path = fs::weakly_canonical(folder / name, error);
+      if (!jail_.empty() && (error || !IsInsideFolder(path, fs::weakly_canonical(jail_, error))))
+        return absl::PermissionDeniedError(
+            absl::StrCat(file, ": names ", name, ", which is not below its folder"));
       return ReadMeshFileBytes((folder / name).string());
     };
     const absl::StatusOr<SurfaceMeshFile> read = ReadOpenSurfaceMesh(*bytes, file, companions);
@@ -242,7 +250,7 @@ class SceneWriter {
 
   void Refuse(const absl::Status& status) { errors_.emplace_back(status.message()); }
 
-  std::string folder_;
+  std::string folder_, jail_;
   std::string bodies_, robots_;
   std::vector<std::string> errors_;
   std::set<std::string> names_;
@@ -282,9 +290,9 @@ ImportKind FindImportKind(const std::string& path) {
 }
 
 absl::StatusOr<std::string> WriteSceneOf(const std::vector<std::string>& files,
-                                         const std::string& folder) {
+                                         const std::string& folder, const std::string& jail) {
   if (files.empty()) return absl::InvalidArgumentError("names no file; expected robots or meshes");
-  SceneWriter writer(folder);
+  SceneWriter writer(folder, jail);
   for (const std::string& file : files) writer.Add(file);
   return writer.Finish(files);
 }

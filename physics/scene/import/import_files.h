@@ -16,11 +16,12 @@ ImportKind FindImportKind(const std::string& path);
 
 // A scene file, with comments, of a world made of robot and mesh files: a floor, robots held by PD
 // drives at their rest pose with differential IK at each tip, meshes as soft bodies of rubber. Each
-// stands beside the one before it, on the floor. Paths in the scene are relative to `folder`.
+// stands beside the one before it, on the floor. Paths in the scene are relative to `folder`. What
+// the files name is read in `jail` alone, links resolved; empty: anywhere.
 //
 // errors  INVALID_ARGUMENT, NOT_FOUND…: a file that cannot be read, or is neither a robot nor a
 //         mesh; all errors of the robots, one a line
 absl::StatusOr<std::string> WriteSceneOf(const std::vector<std::string>& files,
-                                         const std::string& folder);
+                                         const std::string& folder, const std::string& jail = "");
 
 }  // namespace pliant::physics

@@ -18,6 +18,10 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
+constexpr char kCubeObj[] =
+    "v 0 0 0\nv 0.1 0 0\nv 0 0.1 0\nv 0.1 0.1 0\nv 0 0 0.1\nv 0.1 0 0.1\nv 0 0.1 0.1\n"
+    "v 0.1 0.1 0.1\nf 1 3 4 2\nf 5 6 8 7\nf 1 2 6 5\nf 3 7 8 4\nf 1 5 7 3\nf 2 4 8 6\n";
+
 class Commands : public PliantdTest {
  protected:
   struct Outcome {
@@ -94,6 +98,31 @@ TEST_F(Commands, WorldsAreChosenByTheirLabels) {
   EXPECT_THAT(list.text, HasSubstr("by=me"));
   EXPECT_THAT(list.text, Not(HasSubstr("worlds/b")));
   EXPECT_EQ(Run("world list --label run").status, 2);
+}
+
+TEST_F(Commands, RobotsAndMeshesBecomeAWorld) {
+  // a robot in its package, whose mesh lies outside of the folder of the robot, and a solid
+  fs::create_directories(folder_ + "/pack/urdf");
+  fs::create_directories(folder_ + "/pack/meshes");
+  WriteFile("pack/package.xml", "<package><name>pack</name></package>");
+  WriteFile("pack/meshes/rod.obj", kCubeObj);
+  const std::string shape =
+      "<link name=\"rod\"><collision><geometry><mesh filename=\"../meshes/rod.obj\"/></geometry>"
+      "</collision>";
+  const std::string robot =
+      WriteFile("pack/urdf/arm.urdf",
+                std::regex_replace(std::string(kArm), std::regex("<link name=\"rod\">"), shape));
+  const std::string part = WriteFile("part.obj", kCubeObj);
+  const Outcome both = Run("world create " + robot + " " + part + " --id both");
+  ASSERT_EQ(both.status, 0) << both.text;
+  const auto world = client_->GetWorld("both").Get();
+  ASSERT_TRUE(world.ok()) << world.status();
+  EXPECT_EQ(world->size().deformables(), 1);
+  EXPECT_GE(world->size().joints(), 1);
+  // what is wrong is reported as of a scene
+  const Outcome broken = Run("world create " + WriteFile("broken.urdf", "<robot><link/></robot>"));
+  EXPECT_EQ(broken.status, 3);
+  EXPECT_THAT(broken.text, HasSubstr("broken.urdf:1: <link>: has no name"));
 }
 
 TEST_F(Commands, ProbesBecomeATable) {

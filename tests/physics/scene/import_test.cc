@@ -1,12 +1,16 @@
 #include <algorithm>
+#include <filesystem>
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "physics/scene/import/choose_files.h"
 #include "physics/scene/import/import_files.h"
 #include "physics/scene/import/imported_robot.h"
+#include "physics/scene/robot_files/parts/files_by_name.h"
 #include "physics/scene/scene.h"
 #include "tests/physics/scene/robot_files/robot_text.h"
 
@@ -156,6 +160,50 @@ TEST(Import, WhatIsNeitherRobotNorMeshIsNamed) {
   const SceneResult result = LoadSceneFile(folder.Write("arm.urdf", Arm()), jailed);
   EXPECT_FALSE(result.ok());
   EXPECT_THAT(result.messages, Not(IsEmpty()));
+}
+
+TEST(Import, FilesThatOthersNameAreTheirParts) {
+  const RobotFolder folder;
+  folder.Write("arm.urdf", Arm() + "<!-- hand.obj -->");
+  folder.Write("hand.obj", CubeObj(1));
+  folder.Write("left-hand.obj", CubeObj(1));
+  EXPECT_THAT(*ChooseFiles(folder.path()), ElementsAre("arm.urdf", "left-hand.obj"));
+  // files of its package
+  folder.Write("meshes/spare.obj", CubeObj(1));
+  folder.Write("package.xml", "<package><name>arm</name></package>");
+  folder.Write("arm.urdf.xacro", Arm());
+  folder.Write("arm.srdf", "<robot name=\"arm\"/>");
+  folder.Write("config/gains.yaml", "p: 1\n");
+  EXPECT_THAT(*ChooseFiles(folder.path()), ElementsAre("arm.urdf", "left-hand.obj"));
+  // a scene has all of them
+  folder.Write("a.yaml", "name: a\nrobots: [{name: arm, file: arm.urdf}]\n");
+  EXPECT_THAT(*ChooseFiles(folder.path()), ElementsAre("a.yaml"));
+  folder.Write("b.yaml", "bodies: []\n");
+  EXPECT_THAT(std::string(ChooseFiles(folder.path()).status().message()),
+              HasSubstr("a.yaml, b.yaml: several scenes"));
+}
+
+TEST(Import, MeshesWithoutARobotAreAllChosen) {
+  const RobotFolder folder;
+  folder.Write("parts/a.obj", CubeObj(1));
+  folder.Write("parts/b.mesh", kTetrahedra);
+  folder.Write("parts/readme.txt", "hello");
+  EXPECT_THAT(*ChooseFiles(folder.path()), ElementsAre("parts/a.obj", "parts/b.mesh"));
+}
+
+TEST(Import, FilesAreFoundByTheLongestCommonEndOfTheirPaths) {
+  const RobotFolder folder;
+  const std::string visual = folder.Write("visual/hand.obj", "v");
+  const std::string collision = folder.Write("collision/hand.obj", "c");
+  const std::string foot = folder.Write("foot.obj", "f");
+  const auto find = [&](const std::string& path) { return FindFileByName(path, folder.path()); };
+  EXPECT_EQ(find("package://robot/meshes/collision/hand.obj"), collision);
+  EXPECT_EQ(find("..\\visual\\hand.obj"), visual);
+  EXPECT_EQ(find("/home/me/foot.obj"), foot);
+  EXPECT_EQ(find("hand.obj"), std::nullopt);  // two
+  EXPECT_EQ(find("left_foot.obj"), std::nullopt);
+  std::filesystem::create_symlink("/etc/passwd", folder.path() + "/passwd");
+  EXPECT_EQ(find("passwd"), std::nullopt);
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 // The page's end of the link: starts the worker, keeps its latest messages, and turns calls into promises.
+import type { GivenFile } from '../files/given';
+import type { OpeningInfo } from '../files/opening';
 import type {
   Call,
   Connection,
@@ -19,6 +21,7 @@ export interface Listener {
   connection(connection: Connection): void;
   world(world: WorldInfo): void;
   lease(lease: LeaseInfo): void;
+  opening(opening: OpeningInfo): void;
 }
 
 export class Client {
@@ -102,6 +105,17 @@ export class Client {
   setPriority(priority: number): void {
     this.post({ kind: 'priority', priority });
   }
+  // Shows another world; '': that which the server chooses.
+  show(world: string): void {
+    this.post({ kind: 'show', world });
+  }
+  // Makes a world of files, and shows it.
+  open(files: GivenFile[]): void {
+    this.post({ kind: 'open', files });
+  }
+  cancelOpening(): void {
+    this.post({ kind: 'cancelOpening' });
+  }
   retry(): void {
     this.post({ kind: 'retry' });
   }
@@ -130,6 +144,8 @@ export class Client {
       case 'stats':
         this.stats = message.stats;
         return;
+      case 'opening':
+        return this.listener.opening(message.opening);
       case 'reply':
         this.replies.get(message.id)?.(message.error);
         this.replies.delete(message.id);

@@ -1,4 +1,6 @@
 // Messages between the page and its worker. They are structured-cloned, so they contain plain data only.
+import type { GivenFile } from '../files/given';
+import type { OpeningInfo } from '../files/opening';
 
 // Values of pliant.v1.FieldMeasure.
 export const Measure = {
@@ -39,6 +41,9 @@ export type ToWorker =
   | { kind: 'release'; target: string } // releases a lease immediately
   | { kind: 'takeover'; target: string }
   | { kind: 'priority'; priority: number } // of leases that are acquired from now on
+  | { kind: 'show'; world: string } // shows another world; '': that which the server chooses
+  | { kind: 'open'; files: GivenFile[] } // makes a world of files, and shows it
+  | { kind: 'cancelOpening' }
   | { kind: 'retry' };
 
 export interface TwistCommand {
@@ -88,6 +93,7 @@ export type ToPage =
   | { kind: 'frame'; frame: FrameInfo }
   | { kind: 'lease'; lease: LeaseInfo }
   | { kind: 'stats'; stats: LinkStats }
+  | { kind: 'opening'; opening: OpeningInfo } // of files
   | { kind: 'reply'; id: number; error: string };
 
 export interface Connection {

@@ -16,6 +16,8 @@ import {
 } from '../gen/pliant/v1/gateway_pb';
 import { Tier } from '../gen/pliant/v1/stream_pb';
 import { WorldService } from '../gen/pliant/v1/world_pb';
+import type { GivenFile } from '../files/given';
+import { Opening } from '../files/opening';
 import { Backoff } from './backoff';
 import { BufferPool, LatestFrame, type DrawnBody } from './decode';
 import { describeWorld } from './describe';
@@ -84,6 +86,7 @@ interface Pending {
   resolve(reply: Reply): void;
   reject(error: Error): void;
   sentAt: number;
+  patience: number; // time after which there will be no reply [ms]
 }
 
 export class Session {
@@ -111,6 +114,8 @@ export class Session {
   private pageEpoch = 0; // number of the connection: frames of an earlier one are not acknowledged
   private lastFrameSeen = 0;
   private worldEpoch: number | undefined; // of the last frame: it changes at every reset and restore
+
+  private opening: Opening | null = null; // of files, one at a time
 
   private readonly leases: Leases;
   private priority = 0;
@@ -188,6 +193,13 @@ export class Session {
       case 'call':
         void this.call(message.id, message.call);
         return;
+      case 'show':
+        return this.showWorld(message.world);
+      case 'open':
+        void this.open(message.files);
+        return;
+      case 'cancelOpening':
+        return this.opening?.cancel();
       case 'retry':
         if (!this.socket && this.start && !this.needsToken) this.connect();
         return;
@@ -199,7 +211,7 @@ export class Session {
     const now = this.around.now();
     this.leases.tick(now);
     for (const [id, request] of this.pending) {
-      if (now - request.sentAt < kReplyMs) continue;
+      if (now - request.sentAt < request.patience) continue;
       this.pending.delete(id);
       request.reject(new Error('The server did not answer within 5 s.'));
     }
@@ -299,7 +311,7 @@ export class Session {
     this.live = false;
     this.leases.disconnected();
     const which = this.start?.world ? `no world “${this.start.world}”` : 'no world';
-    this.say('no_world', `The server is running, but has ${which}. Create one: pliant world create SCENE.yaml`);
+    this.say('no_world', `The server is running, but has ${which}. Drop files here, or: pliant world create SCENE.yaml`);
     this.heardAt = this.around.now();
     this.retryTimer = setTimeout(() => {
       if (socket === this.socket) void this.introduce(socket);
@@ -373,11 +385,11 @@ export class Session {
     return true;
   }
 
-  private request(message: Request): Promise<Reply> {
+  private request(message: Request, patience = kReplyMs): Promise<Reply> {
     const id = this.nextRequest++;
     return new Promise((resolve, reject) => {
       if (!this.send(id, message)) return reject(new Error('There is no connection to the server.'));
-      this.pending.set(id, { resolve, reject, sentAt: this.around.now() });
+      this.pending.set(id, { resolve, reject, sentAt: this.around.now(), patience });
     });
   }
 
@@ -385,12 +397,13 @@ export class Session {
   private async ask<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
     request: MessageInitShape<I>,
+    patience = kReplyMs,
   ): Promise<MessageShape<O>> {
     const value = {
       method: `${method.parent.typeName}/${method.name}`,
       request: toBinary(method.input, create(method.input, request)),
     };
-    const reply = await this.request({ case: 'call', value });
+    const reply = await this.request({ case: 'call', value }, patience);
     if (reply.case !== 'reply') throw new Error(`The server sent an unexpected reply to ${method.name}.`);
     return fromBinary(method.output, reply.value);
   }
@@ -558,6 +571,35 @@ export class Session {
       case 'resume':
         return this.ask(ControlService.method.resumeWorld, { world: name });
     }
+  }
+
+  // --- other worlds
+
+  private showWorld(world: string): void {
+    if (!this.start) return;
+    this.start = { ...this.start, world };
+    if (this.live && world === this.world) return;
+    // another connection, on which no frame of the world before is under way
+    this.abandon();
+    this.connect();
+  }
+
+  private async open(files: GivenFile[]): Promise<void> {
+    if (this.opening) return;
+    this.opening = new Opening(
+      {
+        ask: (method, request) => this.ask(method, request),
+        askLong: (method, request) => this.ask(method, request, Infinity),
+        show: (opening) => {
+          if (opening.state === 'done') this.showWorld(opening.world);
+          this.around.post({ kind: 'opening', opening });
+        },
+        sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+      },
+      files,
+    );
+    await this.opening.run();
+    this.opening = null;
   }
 
   // --- link statistics

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 
 #include "physics/scene/mesh_files/volume_mesh_files.h"
+#include "physics/scene/robot_files/parts/files_by_name.h"
 #include "physics/scene/robot_files/parts/xml_tree.h"
 #include "xxhash.h"
 
@@ -102,6 +103,20 @@ absl::StatusOr<std::string> RobotFiles::Find(const std::string& uri,
 
 absl::StatusOr<std::string> RobotFiles::Search(const std::string& uri,
                                                const std::string& folder) const {
+  absl::StatusOr<std::string> found = SearchAtPlace(uri, folder);
+  const bool is_elsewhere =
+      absl::IsNotFound(found.status()) || absl::IsPermissionDenied(found.status());
+  if (!is_elsewhere || jail_.empty() || !options_.allow_files) return found;
+  const std::optional<std::string> same_name = FindFileByName(uri, jail_);
+  if (same_name.has_value()) return *same_name;
+  if (absl::IsPermissionDenied(found.status())) return found;
+  return absl::NotFoundError(absl::StrCat(
+      "\"", uri,
+      "\": no such file, and no single one of this name, was given with the robot; add it"));
+}
+
+absl::StatusOr<std::string> RobotFiles::SearchAtPlace(const std::string& uri,
+                                                      const std::string& folder) const {
   if (!options_.allow_files) {
     return absl::PermissionDeniedError(
         absl::StrCat("\"", uri, "\" names a file, but files may not be read here"));

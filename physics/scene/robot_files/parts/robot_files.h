@@ -21,7 +21,8 @@ class RobotFiles {
 
   // The file that `uri` denotes in a file of `folder`: package://NAME/…, model://NAME/…, file:///…
   // or a path. Packages are folders of that name, or with that name in their package.xml, among the
-  // parents of `folder`, beside them, and in `package_paths`.
+  // parents of `folder`, beside them, and in `package_paths`. In a jail, a file that is not at its
+  // place is found by its name.
   //
   // errors  NOT_FOUND: no such file, with where it was looked for; PERMISSION_DENIED: outside the
   // jail; INVALID_ARGUMENT
@@ -42,6 +43,8 @@ class RobotFiles {
   std::vector<std::string> FindPackage(const std::string& name, const std::string& folder,
                                        std::vector<std::string>* looked_in) const;
   absl::StatusOr<std::string> Search(const std::string& uri, const std::string& folder) const;
+  absl::StatusOr<std::string> SearchAtPlace(const std::string& uri,
+                                            const std::string& folder) const;
   bool IsPackage(const std::string& folder, const std::string& name) const;
   bool IsAllowed(const std::string& path) const;
 

@@ -435,16 +435,5 @@ TEST_F(Uploads, CreationEndsWithTheCallThatAskedForIt) {
   EXPECT_FALSE(server_->handlers().registry().Get("large").ok());
 }
 
-class WithoutDataFolder : public ServerTest {};
-
-TEST_F(WithoutDataFolder, UploadsAreRefusedWithTheRemedy) {
-  const auto objects = v1::ObjectService::NewStub(channel_);
-  grpc::ClientContext context;
-  v1::UploadObjectResponse response;
-  const grpc::Status status = objects->UploadObject(&context, {}, &response);
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-  EXPECT_NE(status.error_message().find("--data-dir"), std::string::npos);
-}
-
 }  // namespace
 }  // namespace pliant::server

@@ -1,0 +1,66 @@
+// Chooses the files that a new world may need, so that a dropped package does not upload all that is in it. What becomes of
+// them, the server decides.
+import type { GivenFile } from './given';
+
+const kScenes = ['yaml', 'yml'];
+const kRobots = ['urdf', 'sdf', 'mjcf', 'xml', 'xacro'];
+const kMeshes = ['stl', 'obj', 'ply', 'glb', 'gltf', 'dae', 'msh', 'vtk', 'mesh', 'inp'];
+const kManifests = ['package.xml', 'model.config'];
+const kNameFiles = [...kScenes, ...kRobots, 'config', 'gltf', 'obj', 'mtl', 'dae']; // texts that may name other files
+const kMaxText = 4 << 20; // of a file that is searched for names; the names in a large mesh stand at its beginning [B]
+
+// Scenes and robots, with what they name, and what that names; meshes that were given without a folder; all meshes where there
+// is neither a scene nor a robot. All files where that leaves none: the server says what it expects.
+export async function neededFiles(given: GivenFile[]): Promise<GivenFile[]> {
+  const texts = new Map<GivenFile, Promise<string>>();
+  const textOf = (file: GivenFile): Promise<string> => {
+    const known = texts.get(file) ?? file.content.slice(0, kMaxText).text();
+    texts.set(file, known);
+    return known;
+  };
+
+  const roots: GivenFile[] = [];
+  for (const file of given) if (await isRoot(file, textOf)) roots.push(file);
+  const meshes = given.filter(({ path }) => kMeshes.includes(extension(path)));
+  const loose = meshes.filter(({ path }) => !path.includes('/'));
+  const needed = new Set([...roots, ...(roots.length > 0 ? loose : meshes)]);
+  if (needed.size === 0) return given;
+
+  // a set also visits what is added to it meanwhile
+  for (const file of needed) {
+    if (!kNameFiles.includes(extension(file.path))) continue;
+    const text = await textOf(file);
+    const hasPackages = /(package|model):\/\//.test(text);
+    for (const other of given) {
+      if (needed.has(other)) continue;
+      const name = fileName(other.path);
+      if ((hasPackages && kManifests.includes(name)) || mentions(text, name)) needed.add(other);
+    }
+  }
+  return given.filter((file) => needed.has(file));
+}
+
+// Whether the text has the name with nothing around it that could belong to a longer name.
+export function mentions(text: string, name: string): boolean {
+  const continues = (letter: string | undefined): boolean => letter !== undefined && /[\w.-]/.test(letter);
+  for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
+    if (!continues(text[at - 1]) && !continues(text[at + name.length])) return true;
+  }
+  return false;
+}
+
+// Packages have other YAML and XML files, too.
+async function isRoot(file: GivenFile, textOf: (file: GivenFile) => Promise<string>): Promise<boolean> {
+  const kind = extension(file.path);
+  if (kScenes.includes(kind)) return !file.path.includes('/') || /^(bodies|robots|instances):/m.test(await textOf(file));
+  if (kind === 'xml') return /<(robot|sdf|mujoco)\b/.test(await textOf(file));
+  return kRobots.includes(kind);
+}
+
+function extension(path: string): string {
+  return /\.([^./]+)$/.exec(path)?.[1].toLowerCase() ?? '';
+}
+
+function fileName(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}

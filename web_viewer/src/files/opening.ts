@@ -1,0 +1,175 @@
+// Makes a world of files: sends those that the server lacks, has the world created, and lets it run.
+import { ObjectService } from '../gen/pliant/v1/objects_pb';
+import { WorldService } from '../gen/pliant/v1/world_pb';
+import type { Ask } from '../link/description';
+import type { GivenFile } from './given';
+import { neededFiles } from './needed';
+import { Sha256 } from './sha256';
+
+// What the user is shown of it.
+export interface OpeningInfo {
+  state: 'working' | 'done' | 'failed' | 'cancelled';
+  title: string; // the files
+  text: string; // what is done now, or what is wrong
+  share: number; // that is done of this, 0 … 1
+  world: string; // name of the new world, once it is done
+}
+
+export interface OpeningPort {
+  ask: Ask; // waits a few seconds for the reply
+  askLong: Ask; // waits as long as it takes
+  show(info: OpeningInfo): void;
+  sleep(ms: number): Promise<void>;
+}
+
+const kChunk = 256 << 10; // small, so that a slow link answers within a few seconds [B]
+const kMaxAsked = 1000; // objects in one request
+const kIdleTimeout = 3600; // after which the server deletes a world that nobody watches any more [s]
+const kPollMs = 200;
+
+class Cancelled extends Error {}
+
+export class Opening {
+  private cancelled = false;
+  private creating = ''; // name of the world while it is created
+  private readonly title: string;
+
+  constructor(
+    private readonly port: OpeningPort,
+    private readonly given: GivenFile[],
+  ) {
+    this.title = titleOf(given);
+  }
+
+  // Resolves when the end was shown.
+  async run(): Promise<void> {
+    try {
+      const world = await this.open();
+      this.show('done', '', 1, world);
+    } catch (error) {
+      if (this.cancelled) return this.show('cancelled', '', 0);
+      this.show('failed', (error as Error).message, 0);
+    }
+  }
+
+  cancel(): void {
+    this.cancelled = true;
+    // the server ends a creation whose world is deleted
+    if (this.creating) this.port.ask(WorldService.method.deleteWorld, { name: this.creating }).catch(() => undefined);
+  }
+
+  private async open(): Promise<string> {
+    this.show('working', 'Reading …', 0);
+    const files = await neededFiles(this.given);
+    if (files.length === 0) throw new Error('No file was given. Drop robots, meshes or a scene, or their folder.');
+    const sums = await this.hash(files);
+    await this.upload(files, sums);
+    const id = newWorldId(this.title);
+    await this.create(id, Object.fromEntries(files.map(({ path }, i) => [path, sums[i]])));
+    const name = `worlds/${id}`;
+    await this.port.askLong(WorldService.method.setClock, { name, mode: { case: 'realTime', value: { factor: 1 } } });
+    return name;
+  }
+
+  private async hash(files: GivenFile[]): Promise<string[]> {
+    const total = sizeOf(files);
+    let read = 0;
+    const sums: string[] = [];
+    for (const { content } of files) {
+      const sum = new Sha256();
+      for await (const chunk of chunksOf(content)) {
+        sum.add(chunk);
+        read += chunk.length;
+        this.show('working', `Reading ${megabytes(total)} …`, read / total);
+      }
+      sums.push(sum.finish());
+    }
+    return sums;
+  }
+
+  private async upload(files: GivenFile[], sums: string[]): Promise<void> {
+    const wanted = [...new Set(sums)];
+    const missing: string[] = [];
+    for (let at = 0; at < wanted.length; at += kMaxAsked) {
+      const sha256 = wanted.slice(at, at + kMaxAsked);
+      missing.push(...(await this.port.ask(ObjectService.method.findMissingObjects, { sha256 })).sha256);
+    }
+    const left = missing.map((sha256) => ({ sha256, content: files[sums.indexOf(sha256)].content }));
+    const total = sizeOf(left);
+    let sent = 0;
+    for (const { sha256, content } of left) {
+      const size = BigInt(content.size);
+      let offset = 0;
+      for (let complete = false; !complete; ) {
+        this.show('working', `Uploading ${megabytes(total)} …`, total > 0 ? (sent + offset) / total : 1);
+        const data = new Uint8Array(await content.slice(offset, offset + kChunk).arrayBuffer());
+        const request = { sha256, size, offset: BigInt(offset), data };
+        const reply = await this.port.askLong(ObjectService.method.uploadObject, request);
+        offset = Number(reply.received);
+        complete = reply.complete;
+      }
+      sent += content.size;
+    }
+  }
+
+  private async create(id: string, files: Record<string, string>): Promise<void> {
+    this.show('working', 'Creating the world …', 0);
+    this.creating = `worlds/${id}`;
+    let created = false;
+    const source = { case: 'imported', value: {} } as const;
+    const world = this.port
+      .askLong(WorldService.method.createWorld, { worldId: id, source, files, idleTimeout: kIdleTimeout })
+      .finally(() => (created = true));
+    void this.follow(this.creating, () => created);
+    await world;
+    if (this.cancelled) throw new Cancelled();
+    this.creating = '';
+  }
+
+  // Shows the progress of a creation until it ends, which its own reply says.
+  private async follow(name: string, ended: () => boolean): Promise<void> {
+    for (;;) {
+      await this.port.sleep(kPollMs);
+      if (ended() || this.cancelled) return;
+      const creation = await this.port.ask(WorldService.method.getWorld, { name }).then(
+        (world) => world.creation,
+        () => undefined,
+      );
+      if (!ended() && !this.cancelled && creation) this.show('working', 'Creating the world …', creation.progress);
+    }
+  }
+
+  private show(state: OpeningInfo['state'], text: string, share: number, world = ''): void {
+    if (state === 'working' && this.cancelled) throw new Cancelled();
+    this.port.show({ state, title: this.title, text, share, world });
+  }
+}
+
+async function* chunksOf(content: Blob): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < content.size; at += 4 * kChunk) {
+    yield new Uint8Array(await content.slice(at, at + 4 * kChunk).arrayBuffer());
+  }
+}
+
+function sizeOf(files: { content: Blob }[]): number {
+  return files.reduce((sum, { content }) => sum + content.size, 0);
+}
+
+export function megabytes(bytes: number): string {
+  return bytes < 1e6 ? `${Math.ceil(bytes / 1000)} kB` : `${(bytes / 1e6).toPrecision(3)} MB`;
+}
+
+// The dropped folders and files, by name.
+export function titleOf(given: GivenFile[]): string {
+  const names = [...new Set(given.map(({ path }) => path.split('/')[0]))];
+  if (names.length <= 2) return names.join(' and ');
+  return `${names[0]} and ${names.length - 1} others`;
+}
+
+// An id for the world, after its files, that is most likely free.
+export function newWorldId(title: string): string {
+  const letters = 'abcdefghjkmnpqrstuvwxyz23456789';
+  const tail = Array.from(crypto.getRandomValues(new Uint8Array(6)), (x) => letters[x % letters.length]).join('');
+  const stem = title.toLowerCase().replace(/\.[^.]*$/, '').replace(/[^a-z0-9]+/g, '-').replace(/^-+|-+$/g, '');
+  return `${stem.slice(0, 40) || 'files'}-${tail}`;
+}

@@ -1,0 +1,95 @@
+// Opening files: the button, the whole page as a place to drop them, and the card that shows how far it is.
+import { chosenFiles, droppedFiles, type GivenFile } from '../files/given';
+import type { OpeningInfo } from '../files/opening';
+import { element, setHidden, setText } from './dom';
+
+export interface FilesPort {
+  open(files: GivenFile[]): void;
+  cancel(): void;
+  refusal(): string; // reason for which no files can be opened now; '': they can
+}
+
+const kShowsAfterMs = 150; // what is done sooner needs no card
+
+export class FilesView {
+  private working = false;
+  private startedAt = 0;
+
+  constructor(private readonly port: FilesPort) {
+    const input = element<HTMLInputElement>('files-input');
+    for (const id of ['open-files', 'open-files-first']) {
+      const button = element<HTMLButtonElement>(id);
+      button.addEventListener('click', () => {
+        button.blur();
+        const refusal = this.refusal();
+        if (refusal) return this.refuse(refusal);
+        input.click();
+      });
+    }
+    input.addEventListener('change', () => {
+      this.open(Promise.resolve(chosenFiles(input.files ?? [])));
+      input.value = ''; // choosing the same files again is another change
+    });
+    element('opening-end').addEventListener('click', () => {
+      if (this.working) return port.cancel();
+      setHidden('opening', true);
+    });
+
+    window.addEventListener('dragenter', (event) => this.over(event));
+    window.addEventListener('dragover', (event) => this.over(event));
+    window.addEventListener('dragleave', (event) => {
+      if (!event.relatedTarget) setHidden('drop', true);
+    });
+    window.addEventListener('drop', (event) => {
+      setHidden('drop', true);
+      if (!event.dataTransfer || !hasFiles(event)) return;
+      event.preventDefault();
+      this.open(droppedFiles(event.dataTransfer));
+    });
+  }
+
+  // `now` [ms]
+  show({ state, title, text, share }: OpeningInfo, now: number): void {
+    if (state === 'working' && !this.working) this.startedAt = now;
+    this.working = state === 'working';
+    if (state === 'done' || state === 'cancelled') return setHidden('opening', true);
+    const failed = state === 'failed';
+    element('opening').classList.toggle('failed', failed);
+    setText('opening-title', failed ? `Cannot open ${title}` : title);
+    setText('opening-text', text);
+    setHidden('opening-share', failed);
+    element<HTMLProgressElement>('opening-share').value = share;
+    setText('opening-end', failed ? 'Close' : 'Cancel');
+    if (failed || now - this.startedAt >= kShowsAfterMs) setHidden('opening', false);
+  }
+
+  private over(event: DragEvent): void {
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    event.dataTransfer!.dropEffect = 'copy';
+    setText('drop-text', this.refusal() || 'Drop robots, meshes or a scene to make a world of them');
+    setHidden('drop', false);
+  }
+
+  private refusal(): string {
+    return this.working ? 'Other files are being opened. Wait for them, or cancel.' : this.port.refusal();
+  }
+
+  private open(files: Promise<GivenFile[]>): void {
+    const refusal = this.refusal();
+    if (refusal) return this.refuse(refusal);
+    files.then(
+      (given) => given.length > 0 && this.port.open(given),
+      (error: Error) => this.refuse(error.message),
+    );
+  }
+
+  private refuse(text: string): void {
+    if (this.working) return;
+    this.show({ state: 'failed', title: 'files', text, share: 0, world: '' }, 0);
+  }
+}
+
+function hasFiles(event: DragEvent): boolean {
+  return event.dataTransfer?.types.includes('Files') ?? false;
+}
