@@ -392,9 +392,11 @@ TEST_F(SceneFiles, AJailIsNotLeftByDotsAbsolutePathsOrLinks) {
               "/scene/s.yaml:4:18: bodies[0].deformable.mesh.file: \"" + file +
                   "\" is outside the scene's folder; expected a path within it\n");
   }
-  EXPECT_THAT(Check((folder_ / "scene/inside.vtk").string(), jailed),
+  EXPECT_THAT(Check((folder_ / "outside.vtk").string(), jailed),
               HasSubstr("is outside the scene's folder"));
   EXPECT_THAT(Check("inside.vtk", jailed), HasSubstr("warning"));
+  // a path of another machine denotes the file of its name in the jail
+  EXPECT_THAT(Check("/home/me/inside.vtk", jailed), HasSubstr("warning"));
   // without a jail, a scene may name any file
   EXPECT_THAT(Check("../outside.vtk"), HasSubstr("warning"));
 }

@@ -7,10 +7,13 @@ const kRobots = ['urdf', 'sdf', 'mjcf', 'xml', 'xacro'];
 const kMeshes = ['stl', 'obj', 'ply', 'glb', 'gltf', 'dae', 'msh', 'vtk', 'mesh', 'inp'];
 const kManifests = ['package.xml', 'model.config'];
 const kNameFiles = [...kScenes, ...kRobots, 'config', 'gltf', 'obj', 'mtl', 'dae']; // texts that may name other files
+const kMaxUnknown = 10; // files of unknown kinds that are uploaded
+const kMaxUnknownSize = 64 << 20; // of them together [B]
 const kMaxText = 4 << 20; // of a file that is searched for names; the names in a large mesh stand at its beginning [B]
 
 // Scenes and robots, with what they name, and what that names; meshes that were given without a folder; all meshes where there
-// is neither a scene nor a robot. All files where that leaves none: the server says what it expects.
+// is neither a scene nor a robot. Where that leaves none, a few files for the server to judge by their content; throws an error
+// where they are many or large.
 export async function neededFiles(given: GivenFile[]): Promise<GivenFile[]> {
   const texts = new Map<GivenFile, Promise<string>>();
   const textOf = (file: GivenFile): Promise<string> => {
@@ -24,7 +27,7 @@ export async function neededFiles(given: GivenFile[]): Promise<GivenFile[]> {
   const meshes = given.filter(({ path }) => kMeshes.includes(extension(path)));
   const loose = meshes.filter(({ path }) => !path.includes('/'));
   const needed = new Set([...roots, ...(roots.length > 0 ? loose : meshes)]);
-  if (needed.size === 0) return given;
+  if (needed.size === 0) return unknownFiles(given);
 
   // a set also visits what is added to it meanwhile
   for (const file of needed) {
@@ -38,6 +41,16 @@ export async function neededFiles(given: GivenFile[]): Promise<GivenFile[]> {
     }
   }
   return given.filter((file) => needed.has(file));
+}
+
+function unknownFiles(given: GivenFile[]): GivenFile[] {
+  const size = given.reduce((sum, { content }) => sum + content.size, 0);
+  if (given.length <= kMaxUnknown && size <= kMaxUnknownSize) return given;
+  const what = given.length === 1 ? `${given[0].path} is no` : `None of the ${given.length} files is a`;
+  throw new Error(
+    `${what} scene (YAML), robot (URDF, SDF, MJCF) or mesh (OBJ, STL, PLY, glTF, COLLADA; Gmsh, legacy VTK, Medit, Abaqus), by ` +
+      'its name. Drop one of these.',
+  );
 }
 
 // Whether the text has the name with nothing around it that could belong to a longer name.

@@ -67,6 +67,14 @@ describe('dropped files', () => {
 });
 
 describe('needed files', () => {
+  test('are not a whole folder without any of use', async () => {
+    expect(await neededOf({ 'scan.txt': 'v 0 0 0' })).toEqual(['scan.txt']); // the server judges by the content
+    const photos = Object.fromEntries(Array.from({ length: 11 }, (_, i) => [`photos/${i}.jpg`, '']));
+    await expect(neededOf(photos)).rejects.toThrow('None of the 11 files is a scene (YAML), robot (URDF');
+    const large = { path: 'film.mp4', content: { size: 1e9 } as Blob };
+    await expect(neededFiles([large])).rejects.toThrow('film.mp4 is no scene');
+  });
+
   const kUrdf = '<robot><mesh filename="package://arm/meshes/link.stl"/></robot>';
 
   test('of a package are the robot, what it names and the manifest', async () => {
