@@ -44,6 +44,16 @@ bodies:
           density: 1000}
 )";
 
+// The scene of benchmarks/python/lockstep.py.
+constexpr char kRobot[] = R"(name: one_robot
+robots:
+  - {name: arm, file: robots/iiwa14.urdf,
+     actuators: [{joint: ".*", pd: {stiffness: 1000, damping: 50}}]}
+probes:
+  - {name: tip, position: {link: arm/iiwa_link_7, point: [0, 0, 0]}}
+)";
+constexpr int kWorlds = 64;
+
 [[noreturn]] void Fail(const absl::Status& status) {
   std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
   std::exit(1);
@@ -67,9 +77,9 @@ class Server {
     std::filesystem::remove_all(folder_);
   }
   void Start() {
-    process_ = std::make_unique<ChildProcess>(
-        std::vector<std::string>{FindProgram("pliantd"), "serve", "--grpc-port", port_,
-                                 "--http-port", "0", "--data-dir", folder_.string()});
+    process_ = std::make_unique<ChildProcess>(std::vector<std::string>{
+        FindProgram("pliantd"), "serve", "--grpc-port", port_, "--http-port", "0", "--data-dir",
+        folder_.string(), "--max-worlds", "100"});
     const auto ready = nlohmann::json::parse(process_->ReadLine(), nullptr, false);
     if (ready.is_discarded()) Fail(absl::UnavailableError("pliantd does not start"));
     address_ = ready["grpc"].get<std::string>();
@@ -197,6 +207,56 @@ void RunListing(Rows* rows) {
                    {"goal_median_ms", 100}});
 }
 
+// Worlds of one robot in lockstep: targets of its joints go in, positions and velocities of the
+// joints and a probe come out.
+void RunRollouts(Rows* rows) {
+  const Server server;
+  const auto client = server.Connect();
+  v1::StepWorldsRequest request;
+  for (int i = 0; i < kWorlds; ++i) {
+    v1::CreateWorldRequest creation;
+    creation.set_scene_yaml(kRobot);
+    const World world = Get(client->CreateWorld(creation, PLIANT_SOURCE_DIR "/scenes"));
+    v1::StepWorldRequest& each = *request.add_requests();
+    each.set_name(world.name());
+    each.set_steps(1);
+    each.add_probes("tip");
+    each.mutable_frame()->add_bodies("arm/iiwa_link_0");
+    v1::TargetCommand& command = *each.add_commands();
+    command.set_target("arm");
+    for (int joint = 1; joint <= 7; ++joint) {
+      command.mutable_joint_targets()->add_joints("iiwa_joint_" + std::to_string(joint));
+      command.mutable_joint_targets()->add_values(0.01 * ((i + joint) % 10));
+    }
+  }
+  std::vector<double> calls, observed;
+  double best = 0;
+  for (int turn = 0; turn < 3; ++turn) {
+    calls.clear();
+    const double begun = Now();
+    while (Now() - begun < 3) {
+      const double sent = Now();
+      const v1::StepWorldsResponse response = Get(client->StepWorlds(request));
+      observed.clear();
+      for (const v1::StepWorldResult& result : response.results()) {
+        if (result.has_status()) Fail(absl::InternalError(result.status().message()));
+        const auto& joints = result.response().frame().joints();
+        observed.insert(observed.end(), joints.positions().begin(), joints.positions().end());
+        observed.insert(observed.end(), joints.velocities().begin(), joints.velocities().end());
+        const auto& tip = result.response().probes(0).values();
+        observed.insert(observed.end(), tip.begin(), tip.end());
+      }
+      if (observed.size() != 17 * kWorlds) Fail(absl::InternalError("observations are missing"));
+      calls.push_back(Now() - sent);
+    }
+    best = std::max(best, kWorlds * static_cast<double>(calls.size()) / (Now() - begun));
+  }
+  rows->push_back({{"case", "rollouts"},
+                   {"worlds", kWorlds},
+                   {"world_steps_per_s", best},
+                   {"call_ms", 1000 * Quantile(calls, 0.5)}});
+}
+
 int Main(int argc, char** argv) {
   CLI::App app{"What the clients cost, over the loopback interface."};
   std::string only, json;
@@ -219,6 +279,7 @@ int Main(int argc, char** argv) {
   run("decoding", [&] { RunDecoding(&rows); });
   run("reconnect", [&] { RunReconnecting(&rows); });
   run("world_list", [&] { RunListing(&rows); });
+  run("rollouts", [&] { RunRollouts(&rows); });
   return WriteReport({{"suite", "clients"}, {"machine", DescribeMachine()}, {"rows", rows}}, json);
 }
 

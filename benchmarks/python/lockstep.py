@@ -114,19 +114,17 @@ def decoding():
     return {"decode_ms": 1e3 * statistics.median(times), "goal": {"decode_ms": 1}}
 
 
-def in_cpp(pliantd):
-    """The same worlds of one body, stepped by a C++ client, where its program is built."""
-    program = pathlib.Path(pliantd).with_name("pliant_bench_server")
+def in_cpp(pliantd, program, case, row):
+    """World steps a second of the same worlds, stepped by a C++ client, where its program is built."""
+    program = pathlib.Path(pliantd).with_name(program)
     if not program.exists():
         return None
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         subprocess.run(
-            [program, "--case", "step_worlds", "--json", file.name],
-            check=True,
-            stdout=subprocess.DEVNULL,
+            [program, "--case", case, "--json", file.name], check=True, stdout=subprocess.DEVNULL
         )
         rows = json.loads(pathlib.Path(file.name).read_text())["rows"]
-    return next(row["world_steps_per_s"] for row in rows if row["case"].endswith("64x1"))
+    return next(one["world_steps_per_s"] for one in rows if one["case"] == row)
 
 
 def main():
@@ -134,7 +132,10 @@ def main():
     parser.add_argument("pliantd")
     parser.add_argument("--json")
     options = parser.parse_args()
-    cpp = in_cpp(options.pliantd)
+    in_cpp_of_row = [
+        in_cpp(options.pliantd, "pliant_bench_server", "step_worlds", "step_worlds_64x1"),
+        in_cpp(options.pliantd, "pliant_bench_clients", "rollouts", "rollouts"),
+    ]
     with tempfile.TemporaryDirectory() as folder:
         process = subprocess.Popen(
             [
@@ -166,10 +167,11 @@ def main():
         finally:
             process.terminate()
             process.wait()
-    if cpp is not None:
-        rows[0]["cpp_world_steps_per_s"] = cpp
-        rows[0]["ratio_to_cpp"] = rows[0]["world_steps_per_s"] / cpp
-        rows[0]["goal"] = {"ratio_to_cpp": 0.8}
+    for row, cpp in zip(rows, in_cpp_of_row):
+        if cpp is not None:
+            row["cpp_world_steps_per_s"] = cpp
+            row["ratio_to_cpp"] = row["world_steps_per_s"] / cpp
+            row["goal"] = {"ratio_to_cpp": 0.8}
     machine = {
         line.partition(":")[2].strip()
         for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()

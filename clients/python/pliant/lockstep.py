@@ -4,7 +4,7 @@ out."""
 from __future__ import annotations
 
 import collections
-from typing import Any, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence, Union
 
 import grpc
 import numpy as np
@@ -245,9 +245,13 @@ class Lockstep:
         if len(self._values) + len(self.lost) != len(self.worlds):
             self._plan()
         if self.joints:
-            for i, values in self._values.items():
-                for k, targets in enumerate(values):
-                    targets[:] = rows[i][self._ends[k] : self._ends[k + 1]]
+            if len(self._ends) == 2:  # one robot takes the whole row
+                for i, (targets,) in self._values.items():
+                    targets[:] = rows[i]
+            else:
+                for i, values in self._values.items():
+                    for k, targets in enumerate(values):
+                        targets[:] = rows[i][self._ends[k] : self._ends[k + 1]]
         responses: list[Any] = [None] * len(self.worlds)
         for i, reply in call_servers(self.worlds, self._calls, self._timeout):
             if isinstance(reply, errors.PliantError):
@@ -274,27 +278,26 @@ class Observation:
     @property
     def probes(self) -> npt.NDArray[np.float64]:
         """(worlds, numbers): those of the first probe, then those of the second, and so on."""
-        return self._gather(lambda response: (one.values for one in response.probes))
+        return self._gather(
+            lambda response: [x for one in response.probes for x in one.values[:]]
+        )
 
     @property
     def joint_positions(self) -> npt.NDArray[np.float64]:
         """(worlds, joints) of all robots, in the order of the description."""
-        return self._gather(lambda response: (response.frame.joints.positions,))
+        return self._gather(lambda response: response.frame.joints.positions[:])
 
     @property
     def joint_velocities(self) -> npt.NDArray[np.float64]:
-        return self._gather(lambda response: (response.frame.joints.velocities,))
+        return self._gather(lambda response: response.frame.joints.velocities[:])
 
-    def _gather(self, lists: Any) -> npt.NDArray[np.float64]:
-        flat: list[float] = []
-        there = []
-        for i, response in enumerate(self.responses):
-            if response is None:
-                continue
-            there.append(i)
-            for values in lists(response):
-                flat.extend(values)
-        rows = np.array(flat).reshape(len(there), -1) if there else np.zeros((0, 0))
+    def _gather(self, read: Callable[[Any], list[float]]) -> npt.NDArray[np.float64]:
+        """The lists of all worlds as rows. `read` takes slices of repeated fields, which are copied
+        in C, where iteration makes a number at a time."""
+        there = [i for i, response in enumerate(self.responses) if response is not None]
+        rows = np.array([read(self.responses[i]) for i in there], np.float64).reshape(
+            len(there), -1 if there else 0
+        )
         if len(there) == len(self.responses):
             return rows
         whole = np.full((len(self.responses), rows.shape[1]), np.nan)
