@@ -3,23 +3,18 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "physics/scene/import/import_files.h"
+#include "tests/assets.h"
 #include "tests/validation/validation_scene.h"
 
 namespace pliant::physics {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string FindAssets() {
-  if (const char* folder = std::getenv("PLIANT_ASSETS")) return folder;
-  return std::string(PLIANT_SOURCE_DIR) + "/../shared/assets";
-}
 
 std::vector<fs::path> FindRobots(const std::string& folder) {
   std::vector<fs::path> files;

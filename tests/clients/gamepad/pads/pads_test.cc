@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "SDL2/SDL.h"
-
 #include "clients/gamepad/driving/drive.h"
 #include "tests/clients/pliantd.h"
 
@@ -58,10 +57,20 @@ class MadeUpDevice {
   Uint16 rumble_ = 0;
 };
 
-TEST(Pads, ComeAreReadAndGo) {
+// Skips where a real gamepad is plugged in, which would be used first.
+void SkipBesideRealGamepads() {
   Pads pads;
   pads.Update();
   if (pads.state()) GTEST_SKIP() << "a gamepad is plugged in: " << pads.name();
+}
+
+class MadeUpPads : public testing::Test {
+ protected:
+  void SetUp() override { SkipBesideRealGamepads(); }
+};
+
+TEST_F(MadeUpPads, ComeAreReadAndGo) {
+  Pads pads;
   {
     MadeUpDevice device(SDL_JOYSTICK_TYPE_GAMECONTROLLER, "Made-up pad");
     pads.Update();
@@ -96,10 +105,8 @@ TEST(Pads, ComeAreReadAndGo) {
   EXPECT_TRUE(pads.state());
 }
 
-TEST(Pads, TheFirstStaysInUseUntilItIsUnplugged) {
+TEST_F(MadeUpPads, TheFirstStaysInUseUntilItIsUnplugged) {
   Pads pads;
-  pads.Update();
-  if (pads.state()) GTEST_SKIP() << "a gamepad is plugged in: " << pads.name();
   auto first = std::make_unique<MadeUpDevice>(SDL_JOYSTICK_TYPE_GAMECONTROLLER, "First");
   pads.Update();
   MadeUpDevice second(SDL_JOYSTICK_TYPE_GAMECONTROLLER, "Second");
@@ -114,16 +121,19 @@ TEST(Pads, TheFirstStaysInUseUntilItIsUnplugged) {
   EXPECT_EQ(pads.state()->axes[0], 1);
 }
 
-TEST(Pads, ADeviceThatIsNoGamepadIsNamed) {
+TEST_F(MadeUpPads, ADeviceThatIsNoGamepadIsNamed) {
   Pads pads;
   const MadeUpDevice wheel(SDL_JOYSTICK_TYPE_UNKNOWN, "Steering wheel");
   pads.Update();
-  if (pads.state()) GTEST_SKIP() << "a gamepad is plugged in: " << pads.name();
   EXPECT_THAT(pads.unknown(), testing::Contains(HasSubstr("Steering wheel")));
 }
 
 class Program : public PliantdTest {
  protected:
+  void SetUp() override {
+    SkipBesideRealGamepads();
+    PliantdTest::SetUp();
+  }
   // What the program prints until it has had a signal after half a second, and its exit status.
   std::string Run(const std::string& arguments) const {
     const auto folder = std::filesystem::canonical("/proc/self/exe").parent_path();
@@ -140,10 +150,6 @@ class Program : public PliantdTest {
 };
 
 TEST_F(Program, SaysWhatIsMissingAndWhatToDo) {
-  {
-    Pads pads;
-    if (pads.state()) GTEST_SKIP() << "a gamepad is plugged in: " << pads.name();
-  }
   Create("lab");
   CreateArm("arm");
   const std::string server = "--server " + address() + " ";
@@ -158,7 +164,7 @@ TEST_F(Program, SaysWhatIsMissingAndWhatToDo) {
   EXPECT_THAT(Run(""), HasSubstr("status 2"));
 }
 
-class PadsAndDrive : public PliantdTest {};
+class PadsAndDrive : public Program {};
 
 TEST_F(PadsAndDrive, AStickMovesTheBodyUntilTheGamepadIsUnplugged) {
   const World world = Create("lab");
@@ -171,7 +177,6 @@ TEST_F(PadsAndDrive, AStickMovesTheBodyUntilTheGamepadIsUnplugged) {
     (*drive)->Update(pads.state());
   };
   update();
-  if (pads.state()) GTEST_SKIP() << "a gamepad is plugged in: " << pads.name();
   auto device = std::make_unique<MadeUpDevice>(SDL_JOYSTICK_TYPE_GAMECONTROLLER, "Pad");
   device->Move(SDL_CONTROLLER_AXIS_LEFTX, 32767);
   v1::ProbeWorldRequest request;

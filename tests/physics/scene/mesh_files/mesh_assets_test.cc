@@ -1,6 +1,5 @@
 #include <cctype>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -12,6 +11,7 @@
 #include "physics/geometry/meshing/mesh_checks.h"
 #include "physics/scene/mesh_files/surface_mesh_files.h"
 #include "physics/scene/mesh_files/volume_mesh_files.h"
+#include "tests/assets.h"
 
 // Tests on meshes of other projects, which are not part of this repository: a folder with
 // manifest.json, an array `files` of {file, mesh: {verts, cells: {"10": tetrahedra}, volume,
@@ -19,11 +19,6 @@
 
 namespace pliant::physics {
 namespace {
-
-std::string FindAssets() {
-  if (const char* folder = std::getenv("PLIANT_ASSETS")) return folder;
-  return std::string(PLIANT_SOURCE_DIR) + "/../shared/assets";
-}
 
 bool IsAbout(double a, double b, double relative) {
   return std::abs(a - b) <= relative * std::abs(b);

@@ -2,7 +2,6 @@
 // in PLIANT_ASSETS or beside the sources.
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "physics/scene/mesh_files/meshed_surface_files.h"
 #include "physics/scene/mesh_files/volume_mesh_files.h"
 #include "physics/spatial/trig.h"
+#include "tests/assets.h"
 
 namespace pliant::physics {
 namespace {
@@ -21,8 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 TEST(MeshedSurfaceAssets, AreFilledWithSoundTetrahedraOrRefusedWithAReason) {
-  const char* chosen = std::getenv("PLIANT_ASSETS");
-  const fs::path folder = chosen != nullptr ? chosen : PLIANT_SOURCE_DIR "/../shared/assets";
+  const fs::path folder = FindAssets();
   if (!fs::exists(folder))
     GTEST_SKIP() << "no surfaces to fill: " << folder << " is not there; set PLIANT_ASSETS";
   std::vector<fs::path> files;

@@ -13,6 +13,7 @@
 #include "physics/scene/mesh_files/surface_mesh_files.h"
 #include "physics/scene/mesh_files/volume_mesh_files.h"
 #include "physics/scene/robot_files/robot_description.h"
+#include "tests/assets.h"
 
 // Tests on robots and meshes of other projects, which are not part of this repository: everything
 // in the folder that PLIANT_ASSETS names, or beside the sources. Each must load, or be rejected
@@ -22,11 +23,6 @@ namespace pliant::physics {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string FindAssets() {
-  if (const char* folder = std::getenv("PLIANT_ASSETS")) return folder;
-  return std::string(PLIANT_SOURCE_DIR) + "/../shared/assets";
-}
 
 std::string LowerExtension(const fs::path& path) {
   std::string extension = path.extension().string();
