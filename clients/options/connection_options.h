@@ -13,8 +13,9 @@ class Option;
 
 namespace pliant::clients {
 
-// How a program finds its server and what it shows there: by options, else by variables of the
-// environment, else by a file of lines `server = 10.0.0.2:50051`.
+// Reads where a program finds its server, and with which token and certificate it comes there: from
+// options, else from variables of the environment, else from a file of lines
+// `server = 10.0.0.2:50051`.
 class ConnectionOptions {
  public:
   // Adds --server, --token-file, --tls, --ca, --cert and --key.

@@ -67,7 +67,7 @@ class StreamHub {
   absl::StatusOr<Subscription> Read(const v1::Subscription& message,
                                     std::shared_ptr<WorldHost> host);
 
-  // How many streams of this world are open.
+  // Returns the number of open streams of this world.
   int CountStreams(const WorldHost& host);
 
   // A stream that is not open yet. The sink must outlive its Close.

@@ -236,22 +236,19 @@ class Lockstep:
     def step(self, actions: Any = None) -> "Observation":
         """Steps all worlds. Actions have a row for each world; NaN, wrong shapes and targets out of
         the joints' limits are refused before anything is sent."""
+        rows: list[list[list[float]]] = []  # of each robot, by world
         if self.joints:
-            rows = within("actions", actions, self.low, self.high).tolist()
+            numbers = within("actions", actions, self.low, self.high)
+            rows = [numbers[:, a:b].tolist() for a, b in zip(self._ends, self._ends[1:])]
         elif actions is not None:
             raise errors.ActionError(
                 "actions: are given, but no joints to drive; name them when you make the Lockstep"
             )
         if len(self._values) + len(self.lost) != len(self.worlds):
             self._plan()
-        if self.joints:
-            if len(self._ends) == 2:  # one robot takes the whole row
-                for i, (targets,) in self._values.items():
-                    targets[:] = rows[i]
-            else:
-                for i, values in self._values.items():
-                    for k, targets in enumerate(values):
-                        targets[:] = rows[i][self._ends[k] : self._ends[k + 1]]
+        for i, values in self._values.items():
+            for targets, of_robot in zip(values, rows):
+                targets[:] = of_robot[i]
         responses: list[Any] = [None] * len(self.worlds)
         for i, reply in call_servers(self.worlds, self._calls, self._timeout):
             if isinstance(reply, errors.PliantError):

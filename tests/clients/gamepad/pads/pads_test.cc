@@ -134,7 +134,7 @@ class Program : public PliantdTest {
     SkipBesideRealGamepads();
     PliantdTest::SetUp();
   }
-  // What the program prints until it has had a signal after half a second, and its exit status.
+  // Runs the program, interrupts it after half a second, and returns its output and exit status.
   std::string Run(const std::string& arguments) const {
     const auto folder = std::filesystem::canonical("/proc/self/exe").parent_path();
     const std::string line =
