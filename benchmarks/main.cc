@@ -18,10 +18,10 @@ int main(int argc, char** argv) {
   int threads = 1, steps = 0;
   app.add_option("suite", suite,
                  "which suite: foundation, linalg, robots, peers, methods, han2023, zeng2022, "
-                 "macklin2019, zong2024, larionov2023, figures, impact, store, meshing")
+                 "macklin2019, zong2024, larionov2023, figures, impact, store, meshing, rollouts")
       ->check(CLI::IsMember({"foundation", "linalg", "robots", "peers", "methods", "han2023",
                              "zeng2022", "macklin2019", "zong2024", "larionov2023", "figures",
-                             "impact", "store", "meshing"}))
+                             "impact", "store", "meshing", "rollouts"}))
       ->capture_default_str();
   app.add_option("--case", only, "only the cases whose name contains this");
   app.add_option("--threads", threads, "worker threads")
@@ -54,6 +54,7 @@ int main(int argc, char** argv) {
                : suite == "figures"      ? pliant::benchmarks::RunFigures(only)
                : suite == "impact"       ? pliant::benchmarks::RunImpact(only)
                : suite == "meshing"      ? pliant::benchmarks::RunMeshing(only)
+               : suite == "rollouts"     ? pliant::benchmarks::RunRollouts(only)
                : suite == "store"        ? pliant::benchmarks::RunStore(only)
                                          : pliant::benchmarks::RunFoundation(only)}};
   return pliant::benchmarks::WriteReport(report, json);

@@ -60,6 +60,10 @@ nlohmann::ordered_json RunStore(const std::string& only);
 // smallest dihedral angle, volume and distance from the surface.
 nlohmann::ordered_json RunMeshing(const std::string& only);
 
+// Many worlds of one robot, stepped together on all threads: what is left of their speed behind a
+// server is measured by other suites.
+nlohmann::ordered_json RunRollouts(const std::string& only);
+
 // Data for the figures in docs/benchmarks.md on Macklin et al. 2019 and Zeng et al. 2022.
 nlohmann::ordered_json RunFigures(const std::string& only);
 

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <signal.h>
@@ -53,6 +55,7 @@ probes:
   - {name: tip, position: {link: arm/iiwa_link_7, point: [0, 0, 0]}}
 )";
 constexpr int kWorlds = 64;
+constexpr int kJoints = 7;
 
 [[noreturn]] void Fail(const absl::Status& status) {
   std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
@@ -207,44 +210,45 @@ void RunListing(Rows* rows) {
                    {"goal_median_ms", 100}});
 }
 
-// Worlds of one robot in lockstep: targets of its joints go in, positions and velocities of the
-// joints and a probe come out.
+// Worlds of one robot in lockstep: targets of its joints, which move, go in, positions and
+// velocities of the joints and a probe come out.
 void RunRollouts(Rows* rows) {
   const Server server;
   const auto client = server.Connect();
   v1::StepWorldsRequest request;
+  v1::StepBatch& batch = *request.mutable_batch();
   for (int i = 0; i < kWorlds; ++i) {
     v1::CreateWorldRequest creation;
     creation.set_scene_yaml(kRobot);
-    const World world = Get(client->CreateWorld(creation, PLIANT_SOURCE_DIR "/scenes"));
-    v1::StepWorldRequest& each = *request.add_requests();
-    each.set_name(world.name());
-    each.set_steps(1);
-    each.add_probes("tip");
-    each.mutable_frame()->add_bodies("arm/iiwa_link_0");
-    v1::TargetCommand& command = *each.add_commands();
-    command.set_target("arm");
-    for (int joint = 1; joint <= 7; ++joint) {
-      command.mutable_joint_targets()->add_joints("iiwa_joint_" + std::to_string(joint));
-      command.mutable_joint_targets()->add_values(0.01 * ((i + joint) % 10));
-    }
+    batch.add_names(Get(client->CreateWorld(creation, PLIANT_SOURCE_DIR "/scenes")).name());
   }
-  std::vector<double> calls, observed;
+  v1::BatchTarget& target = *batch.add_targets();
+  target.set_target("arm");
+  for (int joint = 1; joint <= kJoints; ++joint)
+    target.add_joints("iiwa_joint_" + std::to_string(joint));
+  batch.add_probes("tip");
+  batch.set_joints(true);
+  std::vector<double> calls, actions(kWorlds * kJoints), observed;
   double best = 0;
+  int count = 0;
   for (int turn = 0; turn < 3; ++turn) {
     calls.clear();
     const double begun = Now();
-    while (Now() - begun < 3) {
+    for (; Now() - begun < 3; ++count) {
       const double sent = Now();
+      for (int k = 0; k < kWorlds * kJoints; ++k)
+        actions[k] = 0.3 * std::sin(0.02 * count + k / kJoints + k % kJoints);
+      batch.set_actions(actions.data(), actions.size() * sizeof(double));
       const v1::StepWorldsResponse response = Get(client->StepWorlds(request));
+      const v1::StepBatchResult& result = response.batch();
+      if (!result.failures().empty())
+        Fail(absl::InternalError(result.failures(0).status().message()));
       observed.clear();
-      for (const v1::StepWorldResult& result : response.results()) {
-        if (result.has_status()) Fail(absl::InternalError(result.status().message()));
-        const auto& joints = result.response().frame().joints();
-        observed.insert(observed.end(), joints.positions().begin(), joints.positions().end());
-        observed.insert(observed.end(), joints.velocities().begin(), joints.velocities().end());
-        const auto& tip = result.response().probes(0).values();
-        observed.insert(observed.end(), tip.begin(), tip.end());
+      for (const std::string* bytes :
+           {&result.probes(), &result.joint_positions(), &result.joint_velocities()}) {
+        const std::size_t at = observed.size();
+        observed.resize(at + bytes->size() / sizeof(double));
+        std::memcpy(observed.data() + at, bytes->data(), bytes->size());
       }
       if (observed.size() != 17 * kWorlds) Fail(absl::InternalError("observations are missing"));
       calls.push_back(Now() - sent);

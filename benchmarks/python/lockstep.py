@@ -5,6 +5,7 @@ lockstep.py PLIANTD [--json FILE]    as `./dev bench python` runs it
 
 import argparse
 import json
+import os
 import pathlib
 import statistics
 import subprocess
@@ -66,11 +67,13 @@ def bare_calls(group):
 def lockstep(server, text, joints, probes, read_joints):
     worlds = [server.create_world(scene_yaml=text, folder=SCENES) for _ in range(WORLDS)]
     group = pliant.Lockstep(worlds, joints=joints, probes=probes, read_joints=read_joints)
-    random = np.random.default_rng(1)
-    actions = random.uniform(-0.1, 0.1, (WORLDS, len(group.joints))) if group.joints else None
+    phases = np.add.outer(np.arange(WORLDS), np.arange(len(group.joints)))
+    count = 0
 
     def step():
-        seen = group.step(actions)
+        nonlocal count
+        count += 1
+        seen = group.step(0.3 * np.sin(0.02 * count + phases) if group.joints else None)
         if probes:
             seen.probes
         if read_joints:
@@ -114,14 +117,14 @@ def decoding():
     return {"decode_ms": 1e3 * statistics.median(times), "goal": {"decode_ms": 1}}
 
 
-def in_cpp(pliantd, program, case, row):
-    """World steps a second of the same worlds, stepped by a C++ client, where its program is built."""
+def in_cpp(pliantd, program, arguments, row):
+    """World steps a second of the same worlds in a C++ program, where it is built."""
     program = pathlib.Path(pliantd).with_name(program)
     if not program.exists():
         return None
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         subprocess.run(
-            [program, "--case", case, "--json", file.name], check=True, stdout=subprocess.DEVNULL
+            [program, *arguments, "--json", file.name], check=True, stdout=subprocess.DEVNULL
         )
         rows = json.loads(pathlib.Path(file.name).read_text())["rows"]
     return next(one["world_steps_per_s"] for one in rows if one["case"] == row)
@@ -132,9 +135,26 @@ def main():
     parser.add_argument("pliantd")
     parser.add_argument("--json")
     options = parser.parse_args()
-    in_cpp_of_row = [
-        in_cpp(options.pliantd, "pliant_bench_server", "step_worlds", "step_worlds_64x1"),
-        in_cpp(options.pliantd, "pliant_bench_clients", "rollouts", "rollouts"),
+    in_cpp_of_row: list[dict[str, float]] = [
+        {
+            "cpp_client": in_cpp(
+                options.pliantd, "pliant_bench_server", ["--case", "step_worlds"], "step_worlds_64x1"
+            )
+        },
+        {
+            "cpp_client": in_cpp(
+                options.pliantd, "pliant_bench_clients", ["--case", "rollouts"], "rollouts"
+            ),
+            "in_process": in_cpp(
+                options.pliantd, "pliant_bench", ["rollouts", "--threads", "1"], "rollouts"
+            ),
+            "in_process_all_threads": in_cpp(
+                options.pliantd,
+                "pliant_bench",
+                ["rollouts", "--threads", str(os.cpu_count())],
+                "rollouts",
+            ),
+        },
     ]
     with tempfile.TemporaryDirectory() as folder:
         process = subprocess.Popen(
@@ -168,10 +188,10 @@ def main():
             process.terminate()
             process.wait()
     for row, cpp in zip(rows, in_cpp_of_row):
-        if cpp is not None:
-            row["cpp_world_steps_per_s"] = cpp
-            row["ratio_to_cpp"] = row["world_steps_per_s"] / cpp
-            row["goal"] = {"ratio_to_cpp": 0.8}
+        for baseline, steps in cpp.items():
+            if steps is not None:
+                row[f"{baseline}_world_steps_per_s"] = steps
+                row[f"ratio_to_{baseline}"] = row["world_steps_per_s"] / steps
     machine = {
         line.partition(":")[2].strip()
         for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()

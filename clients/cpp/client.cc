@@ -259,6 +259,8 @@ absl::StatusOr<std::int64_t> Client::FetchRecording(const std::string& recording
     const absl::Status status = CompareSums(this, request, part);
     // no later download shall go on with bytes of which some are wrong
     if (absl::IsDataLoss(status)) fs::remove(part, error);
+    // the earlier part was of another recording, whose last bytes are the same
+    if (absl::IsDataLoss(status) && *start > 0) return FetchRecording(recording, file);
     if (!status.ok()) return status;
   }
   fs::rename(part, file, error);

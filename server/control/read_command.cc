@@ -314,19 +314,7 @@ class RobotCommandReader {
                      ": ", List(names)));
   }
 
-  double Clamp(int index, double value) const {
-    const Actuator& actuator = model_.actuators[index];
-    const RobotJoint& joint = model_.joint_of(actuator);
-    switch (actuator.kind) {
-      case Actuator::Kind::kPosition:
-        return std::clamp(value, joint.lower, joint.upper);
-      case Actuator::Kind::kVelocity:
-        return std::clamp(value, -joint.velocity_limit, joint.velocity_limit);
-      case Actuator::Kind::kEffort:
-        break;
-    }
-    return std::clamp(value, -actuator.effort_limit, actuator.effort_limit);
-  }
+  double Clamp(int index, double value) const { return ClampTarget(model_, index, value); }
 
   const physics::Model& model_;
   const Target& target_;
@@ -353,6 +341,20 @@ std::vector<double> CalcMasses(const physics::Model& model) {
 }
 
 }  // namespace
+
+double ClampTarget(const physics::Model& model, int actuator, double value) {
+  const Actuator& of = model.actuators[actuator];
+  const RobotJoint& joint = model.joint_of(of);
+  switch (of.kind) {
+    case Actuator::Kind::kPosition:
+      return std::clamp(value, joint.lower, joint.upper);
+    case Actuator::Kind::kVelocity:
+      return std::clamp(value, -joint.velocity_limit, joint.velocity_limit);
+    case Actuator::Kind::kEffort:
+      break;
+  }
+  return std::clamp(value, -of.effort_limit, of.effort_limit);
+}
 
 CommandReader::CommandReader(const physics::Model& model)
     : model_(model), masses_(CalcMasses(model)) {}

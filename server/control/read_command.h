@@ -11,6 +11,9 @@
 
 namespace pliant::server {
 
+// The target of an actuator within the limits of its joint and of its effort.
+double ClampTarget(const physics::Model& model, int actuator, double value);
+
 // Reads commands, clamped to the limits of the scene and of the joints.
 class CommandReader {
  public:

@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "pliant/v1/world.pb.h"
+
 namespace pliant::server {
 namespace {
 
@@ -142,16 +144,7 @@ absl::StatusOr<StepInputs> WorldControl::Hold(const std::vector<v1::TargetComman
     const absl::StatusOr<const Target*> target = targets_.Find(command.target());
     if (!target.ok()) return target.status();
     const LeaseTable::Target& wanted = (*target)->lease;
-    {
-      std::lock_guard lock(mutex_);
-      leases_.Expire(now);
-      if (const LeaseTable::Lease* lease = leases_.FindHolder(wanted.units); lease != nullptr) {
-        return absl::FailedPreconditionError(absl::StrCat("\"", lease->target.name,
-                                                          "\" is driven by ", lease->client,
-                                                          "; wait until it is released"));
-      }
-      if (stopped_) return ExplainStop();
-    }
+    if (absl::Status status = CheckFree(wanted, now); !status.ok()) return status;
     absl::StatusOr<Goals> goals = reader_.Read(**target, WithoutTarget(command));
     if (!goals.ok()) return goals.status();
     std::vector<Goals>& of_target = held[wanted.number];
@@ -161,9 +154,53 @@ absl::StatusOr<StepInputs> WorldControl::Hold(const std::vector<v1::TargetComman
     }
     of_target.push_back(*std::move(goals));
   }
+  return HoldGoals(std::move(held));
+}
+
+absl::Status WorldControl::CheckFree(const LeaseTable::Target& target, SteadyTime now) {
+  std::lock_guard lock(mutex_);
+  leases_.Expire(now);
+  if (const LeaseTable::Lease* lease = leases_.FindHolder(target.units); lease != nullptr) {
+    return absl::FailedPreconditionError(absl::StrCat("\"", lease->target.name, "\" is driven by ",
+                                                      lease->client,
+                                                      "; wait until it is released"));
+  }
+  return stopped_ ? ExplainStop() : absl::OkStatus();
+}
+
+StepInputs WorldControl::HoldGoals(Held held) {
   return [this, held = std::move(held)](const physics::State& state, SteadyTime time) {
     return AdvanceWith(held, state, time);
   };
+}
+
+absl::StatusOr<ActuatorList> WorldControl::FindActuators(const v1::BatchTarget& joints) const {
+  const absl::StatusOr<const Target*> target = targets_.Find(joints.target());
+  if (!target.ok()) return target.status();
+  v1::CommandRequest command;
+  *command.mutable_joint_targets()->mutable_joints() = joints.joints();
+  for (int i = 0; i < joints.joints_size(); ++i) command.mutable_joint_targets()->add_values(0);
+  const absl::StatusOr<Goals> goals = reader_.Read(**target, command);
+  if (!goals.ok()) return goals.status();
+  ActuatorList list{(*target)->lease.number, {}};
+  for (const JointGoal& goal : goals->joints) list.actuators.push_back(goal.actuator);
+  return list;
+}
+
+absl::StatusOr<StepInputs> WorldControl::HoldTargets(const std::vector<ActuatorList>& lists,
+                                                     std::span<const double> values,
+                                                     SteadyTime now) {
+  Held held;
+  std::size_t next = 0;
+  for (const ActuatorList& list : lists) {
+    const Target& target = targets_.at(list.target);
+    if (absl::Status status = CheckFree(target.lease, now); !status.ok()) return status;
+    Goals goals;
+    for (const int actuator : list.actuators)
+      goals.joints.push_back({actuator, ClampTarget(*model_, actuator, values[next++])});
+    held[list.target].push_back(std::move(goals));
+  }
+  return HoldGoals(std::move(held));
 }
 
 void WorldControl::Stop() {

@@ -56,6 +56,10 @@ class WorldControl : public StepController {
   absl::StatusOr<StepInputs> Hold(const std::vector<v1::TargetCommand>& commands,
                                   SteadyTime now) override;
 
+  absl::StatusOr<ActuatorList> FindActuators(const v1::BatchTarget& joints) const override;
+  absl::StatusOr<StepInputs> HoldTargets(const std::vector<ActuatorList>& lists,
+                                         std::span<const double> values, SteadyTime now) override;
+
   void Stop() override;    // latched
   void Resume() override;  // earlier commands are not resumed
 
@@ -91,6 +95,9 @@ class WorldControl : public StepController {
   // Goals that hold through the steps of a request, by target.
   using Held = std::map<int, std::vector<Goals>>;
 
+  // FAILED_PRECONDITION when a client holds a lease on the target, or the world is stopped.
+  absl::Status CheckFree(const LeaseTable::Target& target, SteadyTime now);
+  StepInputs HoldGoals(Held held);
   physics::Inputs AdvanceWith(const Held& held, const physics::State& state, SteadyTime now);
   void TakeCommands(const physics::State& state, SteadyTime now);
   void AdvanceBodies(const Held& held, const physics::State& state, const double* from,

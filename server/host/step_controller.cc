@@ -1,6 +1,7 @@
 #include "server/host/step_controller.h"
 
 #include "pliant/v1/control.pb.h"
+#include "pliant/v1/world.pb.h"
 
 namespace pliant::server {
 namespace {
@@ -33,6 +34,18 @@ absl::StatusOr<StepInputs> StepController::Hold(const std::vector<v1::TargetComm
                                                 SteadyTime /*now*/) {
   if (!commands.empty()) return TakesNone();
   return [this](const physics::State& state, SteadyTime now) { return Advance(state, now); };
+}
+
+absl::StatusOr<ActuatorList> StepController::FindActuators(
+    const v1::BatchTarget& /*joints*/) const {
+  return TakesNone();
+}
+
+absl::StatusOr<StepInputs> StepController::HoldTargets(const std::vector<ActuatorList>& lists,
+                                                       std::span<const double> /*values*/,
+                                                       SteadyTime now) {
+  if (!lists.empty()) return TakesNone();
+  return Hold({}, now);
 }
 
 }  // namespace pliant::server

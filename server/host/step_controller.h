@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 
 namespace pliant::v1 {
 class AcquireLeaseRequest;
+class BatchTarget;
 class CommandRequest;
 class Lease;
 class TargetCommand;
@@ -26,6 +28,12 @@ namespace pliant::server {
 
 // Gives the inputs of the step that starts at a state.
 using StepInputs = std::function<physics::Inputs(const physics::State& state, SteadyTime now)>;
+
+// Actuators of one target, in the order in which a client gives their targets.
+struct ActuatorList {
+  int target = 0;
+  std::vector<int> actuators;  // indices in Model::actuators
+};
 
 struct ControlCounters {
   int leases = 0;     // held now
@@ -56,6 +64,13 @@ class StepController {
   // they are called on the host's stepping thread only.
   virtual absl::StatusOr<StepInputs> Hold(const std::vector<v1::TargetCommand>& commands,
                                           SteadyTime now);
+
+  // The actuators of joints, for HoldTargets of this controller and of others of the same model.
+  virtual absl::StatusOr<ActuatorList> FindActuators(const v1::BatchTarget& joints) const;
+
+  // As Hold: `values` has a target for each actuator of the lists.
+  virtual absl::StatusOr<StepInputs> HoldTargets(const std::vector<ActuatorList>& lists,
+                                                 std::span<const double> values, SteadyTime now);
 
   // The methods below are called only on the host's stepping thread.
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -30,7 +31,13 @@ constexpr int kMaxPage = 1000;
 constexpr std::size_t kMaxLabels = 16;
 constexpr std::size_t kMaxLabelLength = 63;
 constexpr std::int64_t kMinStateRoom = 16 << 20;
+constexpr int kMaxHelpers = 32;
 constexpr double kMaxIdleTimeout = 30 * 86400;  // [s]
+
+// Threads that share the steps of a batch with the one that brings it.
+int CountHelpers() {
+  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()) - 1, 1, kMaxHelpers);
+}
 
 v1::World DescribeWorldNow(const std::string& id, const WorldSettings& settings,
                            const Published& published) {
@@ -155,6 +162,7 @@ Handlers::Handlers(Options options)
                  },
                  options_.timeline}),
       building_(options_.timeline, 2, 64, {"building"}),
+      stepping_(options_.timeline, CountHelpers(), kMaxHelpers * 64, {"stepping"}),
       describing_(options_.timeline, 1, 256, {"describing"}),
       storing_(options_.timeline, 1, 256, {"storing"}),
       downloads_(options_.timeline),
@@ -585,6 +593,7 @@ std::shared_ptr<FrameStream> Handlers::MakeStream(FrameSink* sink, Subscription 
 void Handlers::Drain() {
   draining_.store(true);
   building_.Cancel();
+  stepping_.Cancel();
   describing_.Cancel();
   storing_.Cancel();
   replaying_.Cancel();
@@ -594,6 +603,7 @@ void Handlers::Drain() {
 
 void Handlers::Stop() {
   building_.Stop();
+  stepping_.Stop();
   describing_.Stop();
   storing_.Stop();
   replaying_.Stop();

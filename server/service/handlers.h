@@ -81,6 +81,8 @@ class Handlers {
                  Reply<v1::StepWorldResponse> reply);
   void StepWorlds(const Call& call, const v1::StepWorldsRequest& request,
                   Reply<v1::StepWorldsResponse> reply);
+  void StepBatch(const Call& call, const v1::StepBatch& request,
+                 Reply<v1::StepWorldsResponse> reply);
   void ProbeWorld(const Call& call, const v1::ProbeWorldRequest& request,
                   Reply<v1::ProbeWorldResponse> reply);
   void SetClock(const Call& call, const v1::SetClockRequest& request, Reply<v1::World> reply);
@@ -232,6 +234,7 @@ class Handlers {
   TaskPool feedback_;
   WorldRegistry registry_;
   WorkQueue building_;  // scenes
+  WorkQueue stepping_;  // shares of batches
   WorkQueue describing_;
   WorkQueue storing_;  // reads and writes files
   Descriptions descriptions_;

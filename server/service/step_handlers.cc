@@ -1,7 +1,14 @@
 #include <algorithm>
 #include <atomic>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,11 +21,14 @@
 #include "server/service/errors.h"
 #include "server/service/handlers.h"
 #include "server/stream/messages.h"
+#include "server/stream/robot_messages.h"
 
 namespace pliant::server {
 namespace {
 
 constexpr int kMaxWorldsAtOnce = 256;
+constexpr int kMaxWorldsOfBatch = 1024;
+constexpr std::size_t kMaxNumbersOfBatch = 400'000;
 constexpr int kMaxDefinitions = 256;  // of probes
 
 // Probes of the scene by their names; all if there are none.
@@ -44,6 +54,166 @@ absl::StatusOr<std::vector<const physics::Probe*>> FindProbes(const physics::Mod
     probes.push_back(&*found);
   }
   return probes;
+}
+
+// A batch whose worlds are being stepped. Each world writes its own rows, on any thread.
+struct Batch {
+  v1::StepBatch request;
+  CallLimits limits;
+  std::string caller;
+  SteadyTime now;
+  std::vector<std::shared_ptr<WorldHost>> hosts;
+  std::vector<ActuatorList> lists;
+  std::vector<const physics::Probe*> probes;
+  std::vector<JointPlace> joints;
+  std::vector<double> actions;
+  // (worlds, numbers)
+  std::vector<double> probed, positions, velocities;
+  std::vector<std::int64_t> steps;
+  std::vector<double> times;
+  std::vector<std::string> hashes;
+  std::vector<absl::Status> failures;
+  std::atomic<int> next{0};  // the first world that no thread has begun with
+  std::atomic<int> missing;  // worlds without an answer
+  std::function<void(absl::StatusOr<v1::StepWorldsResponse>)> reply;
+
+  int count() const { return request.names_size(); }
+};
+
+std::string Bytes(const std::vector<double>& numbers) {
+  static_assert(std::endian::native == std::endian::little);
+  return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(double)};
+}
+
+void Answer(const Batch& batch) {
+  v1::StepWorldsResponse response;
+  v1::StepBatchResult& result = *response.mutable_batch();
+  result.mutable_steps()->Add(batch.steps.begin(), batch.steps.end());
+  result.mutable_times()->Add(batch.times.begin(), batch.times.end());
+  result.mutable_state_hashes()->Add(batch.hashes.begin(), batch.hashes.end());
+  result.set_probes(Bytes(batch.probed));
+  result.set_joint_positions(Bytes(batch.positions));
+  result.set_joint_velocities(Bytes(batch.velocities));
+  for (int i = 0; i < batch.count(); ++i) {
+    if (batch.failures[i].ok()) continue;
+    v1::BatchFailure& failure = *result.add_failures();
+    failure.set_index(i);
+    *failure.mutable_status() = WriteStatus(batch.failures[i]);
+  }
+  batch.reply(std::move(response));
+}
+
+void WriteRows(const physics::Snapshot& snapshot, int i, Batch* batch) {
+  const physics::Model& model = *snapshot.model;
+  const physics::State& state = snapshot.state;
+  batch->steps[i] = state.step;
+  batch->times[i] = state.time;
+  batch->hashes[i] = physics::HashState(state);
+  double* probed = batch->probed.data() + i * (batch->probed.size() / batch->count());
+  if (!batch->probes.empty()) {
+    physics::ProbeSampler sampler(model);
+    for (const physics::Probe* probe : batch->probes) {
+      const physics::ProbeValue value =
+          sampler.Sample(*probe, state, snapshot.report, model.time_step);
+      probed = std::ranges::copy(value.numbers, probed).out;
+    }
+  }
+  const std::size_t joints = batch->joints.size();
+  for (std::size_t j = 0; j < joints; ++j) {
+    const JointPlace& place = batch->joints[j];
+    const bool moves = place.block >= 0;
+    batch->positions[i * joints + j] =
+        moves ? model.Positions(state, place.block)[place.position] : 0;
+    batch->velocities[i * joints + j] =
+        moves ? model.Velocities(state, place.block)[place.velocity] : 0;
+  }
+}
+
+void StepWorldOf(const std::shared_ptr<Batch>& batch, int i) {
+  const auto finish = [batch, i](const absl::Status& status) {
+    batch->failures[i] = status;
+    if (batch->missing.fetch_sub(1) == 1) Answer(*batch);
+  };
+  WorldHost* host = batch->hosts[i].get();
+  if (host == nullptr) return finish(batch->failures[i]);
+  const std::size_t width = batch->actions.size() / batch->count();
+  const std::span<const double> actions(batch->actions.data() + i * width, width);
+  for (std::size_t j = 0; j < width; ++j) {
+    if (std::isfinite(actions[j])) continue;
+    return finish(absl::InvalidArgumentError(
+        absl::StrCat("actions[", i, "][", j, "]: ", actions[j], " is not a finite number")));
+  }
+  absl::StatusOr<StepInputs> inputs =
+      host->controller().HoldTargets(batch->lists, actions, batch->now);
+  if (!inputs.ok()) return finish(inputs.status());
+  const auto done = [batch, i, finish](absl::StatusOr<std::shared_ptr<const Published>> published) {
+    if (published.ok()) WriteRows(*(*published)->snapshot, i, batch.get());
+    finish(published.status());
+  };
+  const int steps = batch->request.steps() == 0 ? 1 : batch->request.steps();
+  host->Step(steps, batch->limits, done, *std::move(inputs), {batch->caller, nullptr, true});
+}
+
+// Steps worlds of a batch that no other thread has begun with, until there are none left.
+void StepShare(const std::shared_ptr<Batch>& batch) {
+  for (int i = batch->next.fetch_add(1); i < batch->count(); i = batch->next.fetch_add(1))
+    StepWorldOf(batch, i);
+}
+
+// Reads what a batch asks of the worlds, which all have the model of `host`, and makes room for
+// their rows.
+absl::Status PrepareBatch(WorldHost* host, Batch* batch) {
+  const physics::Model& model = host->model();
+  std::size_t width = 0;
+  for (const v1::BatchTarget& target : batch->request.targets()) {
+    absl::StatusOr<ActuatorList> list = host->controller().FindActuators(target);
+    if (!list.ok()) return list.status();
+    width += list->actuators.size();
+    for (const ActuatorList& other : batch->lists) {
+      if (other.target == list->target) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("batch.targets: \"", Shorten(target.target(), 80), "\" is given twice"));
+      }
+    }
+    batch->lists.push_back(*std::move(list));
+  }
+  const std::size_t count = batch->count();
+  const std::string& actions = batch->request.actions();
+  if (actions.size() != count * width * sizeof(double)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "batch.actions: ", actions.size(), " bytes; expected ", count * width * sizeof(double),
+        ", float64 for ", count, " worlds and ", width, " joints"));
+  }
+  batch->actions.resize(count * width);
+  std::memcpy(batch->actions.data(), actions.data(), actions.size());
+  batch->request.clear_actions();
+
+  absl::StatusOr<std::vector<const physics::Probe*>> probes =
+      FindProbes(model, batch->request.probes(), false);
+  if (!probes.ok()) return probes.status();
+  std::size_t numbers = 0;
+  for (const physics::Probe* probe : *probes) {
+    const int own = physics::CountProbeNumbers(*probe);
+    if (own == 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "batch.probes: \"", probe->name,
+          "\" has rows, whose number changes; ask for it by `requests` or ProbeWorld"));
+    }
+    numbers += own;
+  }
+  batch->probes = *std::move(probes);
+  if (batch->request.joints()) batch->joints = FindJoints(model);
+  const std::size_t largest = kMaxNumbersOfBatch / count;
+  if (numbers + 2 * batch->joints.size() > largest) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("batch: ", numbers + 2 * batch->joints.size(), " numbers of each of ", count,
+                     " worlds are too many for one reply; expected at most ", largest));
+  }
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  batch->probed.assign(count * numbers, kNone);
+  batch->positions.assign(count * batch->joints.size(), kNone);
+  batch->velocities = batch->positions;
+  return absl::OkStatus();
 }
 
 template <typename Response>
@@ -113,6 +283,13 @@ void Handlers::StepWorld(const Call& call, const v1::StepWorldRequest& request,
 
 void Handlers::StepWorlds(const Call& call, const v1::StepWorldsRequest& request,
                           Reply<v1::StepWorldsResponse> reply) {
+  if (request.has_batch()) {
+    if (!request.requests().empty()) {
+      return reply(
+          absl::InvalidArgumentError("requests: are not allowed beside a batch; send one of both"));
+    }
+    return StepBatch(call, request.batch(), std::move(reply));
+  }
   const int count = request.requests_size();
   if (count == 0 || count > kMaxWorldsAtOnce) {
     return reply(absl::InvalidArgumentError(
@@ -142,6 +319,62 @@ void Handlers::StepWorlds(const Call& call, const v1::StepWorldsRequest& request
       if (gathered->missing.fetch_sub(1) == 1) gathered->reply(std::move(gathered->response));
     });
   }
+}
+
+void Handlers::StepBatch(const Call& call, const v1::StepBatch& request,
+                         Reply<v1::StepWorldsResponse> reply) {
+  const int count = request.names_size();
+  if (count == 0 || count > kMaxWorldsOfBatch) {
+    return reply(absl::InvalidArgumentError(
+        absl::StrCat("batch.names: ", count, " worlds; expected 1 to ", kMaxWorldsOfBatch)));
+  }
+  auto batch = std::make_shared<Batch>();
+  batch->request = request;
+  batch->limits = call.limits;
+  batch->caller = call.caller->name;
+  batch->now = timeline().Now();
+  batch->failures.resize(count);
+  batch->hosts.resize(count);
+  batch->steps.assign(count, -1);
+  batch->times.assign(count, std::numeric_limits<double>::quiet_NaN());
+  batch->hashes.resize(count);
+  WorldHost* first = nullptr;
+  for (int i = 0; i < count; ++i) {
+    auto host = FindWorld(call, request.names(i));
+    if (!host.ok()) {
+      batch->failures[i] = host.status();
+      continue;
+    }
+    if (first == nullptr) first = host->get();
+    if ((*host)->model().hash != first->model().hash) {
+      return reply(absl::InvalidArgumentError(
+          absl::StrCat("batch.names[", i, "]: ", Shorten(request.names(i), 80),
+                       " has another model than worlds/", first->id(),
+                       "; a batch is for worlds of the same scene, `requests` for any")));
+    }
+    batch->hosts[i] = *std::move(host);
+  }
+  if (first != nullptr) {
+    const absl::Status status = PrepareBatch(first, batch.get());
+    if (!status.ok()) return reply(status);
+  }
+
+  if (options_.awake != nullptr) options_.awake->OnRequest();
+  batch->reply = [awake = options_.awake,
+                  reply = std::move(reply)](absl::StatusOr<v1::StepWorldsResponse> response) {
+    if (awake != nullptr) awake->OnReply();
+    reply(std::move(response));
+  };
+  batch->missing = count;
+  const int helpers = std::min(stepping_.size(), count - (call.lends_thread ? 1 : 0));
+  for (int i = 0; i < helpers; ++i) {
+    // without this helper the others have more to do
+    stepping_.Post([batch] { StepShare(batch); },
+                   [batch, lent = call.lends_thread](const absl::Status&) {
+                     if (!lent) StepShare(batch);
+                   });
+  }
+  if (call.lends_thread) StepShare(batch);
 }
 
 void Handlers::ProbeWorld(const Call& call, const v1::ProbeWorldRequest& request,

@@ -132,6 +132,16 @@ void DescribeRobots(const Model& model, v1::WorldDescription* description) {
   }
 }
 
+std::vector<JointPlace> FindJoints(const Model& model) {
+  std::vector<JointPlace> places;
+  ForEachJoint(model, [&](int r, int j) {
+    const RobotJoint& joint = model.robots[r].joints[j];
+    places.push_back(IsActivation(joint) ? JointPlace()
+                                         : JointPlace{joint.block, joint.position, joint.velocity});
+  });
+  return places;
+}
+
 v1::JointFrame DescribeJoints(const physics::Snapshot& snapshot) {
   const Model& model = *snapshot.model;
   const physics::State& state = snapshot.state;

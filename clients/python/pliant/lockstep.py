@@ -3,8 +3,7 @@ out."""
 
 from __future__ import annotations
 
-import collections
-from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import Any, Mapping, NamedTuple, Optional, Sequence, Union
 
 import grpc
 import numpy as np
@@ -14,12 +13,12 @@ from pliant import errors
 from pliant.commands import within
 from pliant.description import Description
 from pliant.frames import probe_value
-from pliant.subscription import make_subscription
 from pliant.v1 import world_pb2
 from pliant.world import Commands, Samples, World, make_step_request
 
 _METHOD = "WorldService/StepWorlds"
 _MAX_WORLDS = 256  # in one call
+_MAX_BATCH = 1024
 
 
 class WorldStep(NamedTuple):
@@ -57,7 +56,7 @@ def step_worlds(
     for call in calls:
         call.message.requests.extend(requests[i] for i in call.indices)
     results: list[Result] = [errors.PliantError("not stepped")] * len(worlds)
-    for i, reply in call_servers(worlds, calls, timeout):
+    for i, reply in call_worlds(worlds, calls, timeout):
         results[i] = reply if isinstance(reply, errors.PliantError) else read_step(reply)
     return results
 
@@ -80,35 +79,43 @@ class Call(NamedTuple):
     message: Any  # pliant.v1.StepWorldsRequest
 
 
-def plan_calls(worlds: Sequence[World], indices: Sequence[int]) -> list[Call]:
-    """Calls for some of the worlds, at most 256 in each, whose requests are to be added in the order
-    of their indices."""
+def plan_calls(
+    worlds: Sequence[World], indices: Sequence[int], most: int = _MAX_WORLDS
+) -> list[Call]:
+    """Calls for some of the worlds, with at most so many in each, whose requests are to be added in
+    the order of their indices."""
     by_server: dict[Any, list[int]] = {}
     for i in indices:
         by_server.setdefault(worlds[i]._connection, []).append(i)
     return [
-        Call(connection, there[at : at + _MAX_WORLDS], world_pb2.StepWorldsRequest())
+        Call(connection, there[at : at + most], world_pb2.StepWorldsRequest())
         for connection, there in by_server.items()
-        for at in range(0, len(there), _MAX_WORLDS)
+        for at in range(0, len(there), most)
     ]
 
 
-def call_servers(
+def call_servers(calls: Sequence[Call], timeout: Optional[float]) -> list[Any]:
+    """Calls all servers at the same time. Returns the response or the error of each call."""
+    if len(calls) == 1:  # without the threads that a future needs
+        return [_call(calls[0], timeout)]
+    started = [_start(call, timeout) for call in calls]
+    return [_finish(call, future) for call, future in zip(calls, started)]
+
+
+def call_worlds(
     worlds: Sequence[World], calls: Sequence[Call], timeout: Optional[float]
 ) -> list[tuple[int, Any]]:
-    """Calls all servers at the same time. Returns the response or the error of each world, by its
-    index."""
-    if len(calls) == 1:  # without the threads that a future needs
-        replies = [_call(calls[0], timeout)]
-    else:
-        started = [_start(call, timeout) for call in calls]
-        replies = [_finish(call, future) for call, future in zip(calls, started)]
+    """Calls all servers with requests of single worlds. Returns the response or the error of each
+    world, by its index."""
     results: list[tuple[int, Any]] = []
-    for call, reply in zip(calls, replies):
+    for call, reply in zip(calls, call_servers(calls, timeout)):
         if isinstance(reply, errors.PliantError):
             results += [(i, _name_world(reply, worlds[i])) for i in call.indices]
         else:
-            results += zip(call.indices, _split(reply))
+            results += [
+                (i, errors.from_status(one.status) if one.HasField("status") else one.response)
+                for i, one in zip(call.indices, reply.results)
+            ]
     return results
 
 
@@ -135,13 +142,6 @@ def _finish(call: Call, future: Any) -> Any:
         return call.connection.error(error, _METHOD)
 
 
-def _split(response: Any) -> list[Any]:
-    return [
-        errors.from_status(one.status) if one.HasField("status") else one.response
-        for one in response.results
-    ]
-
-
 def _name_world(error: errors.PliantError, world: World) -> errors.PliantError:
     return type(error)(f"{world.name} at {world.address}: {error.message}", code=error.code)
 
@@ -158,7 +158,7 @@ class Lockstep:
     probes        of the scene, whose numbers follow each other in `Observation.probes`
     read_joints   whether observations have the positions and velocities of all joints
 
-    The requests are made once; a step writes the numbers of its actions into them. A world that
+    The requests are made once; actions and observations are arrays on their way, too. A world that
     cannot be stepped, for example because its server is gone, is in `lost` with the reason, and the
     others go on; its numbers are NaN. Remove it from `lost` to try again.
     """
@@ -203,100 +203,103 @@ class Lockstep:
         self.high = np.broadcast_to(np.minimum(high, finite), (len(worlds), len(high)))
         self._steps = steps
         self._calls: list[Call] = []
-        self._values: dict[int, list[Any]] = {}  # of each world's commands, in its request
-        sizes = collections.Counter(joint.robot for joint in self.joints)
-        self._ends = [int(end) for end in np.cumsum([0, *sizes.values()])]
         self._plan()
 
     def _plan(self) -> None:
         """Makes the requests for the worlds that are not lost."""
         alive = [i for i in range(len(self.worlds)) if i not in self.lost]
-        self._calls, self._values = plan_calls(self.worlds, alive), {}
+        self._calls = plan_calls(self.worlds, alive, _MAX_BATCH)
+        self._alive = len(alive)
         for call in self._calls:
-            for i in call.indices:
-                request = call.message.requests.add()
-                request.CopyFrom(self._make_request(self.worlds[i], self._steps))
-                self._values[i] = [command.joint_targets.values for command in request.commands]
-
-    def _make_request(self, world: World, steps: int) -> Any:
-        request = make_step_request(world.description, steps, None, self.probes)
-        for joint in self.joints:
-            if not request.commands or request.commands[-1].target != joint.robot:
-                request.commands.add(target=joint.robot)
-            targets = request.commands[-1].joint_targets
-            targets.joints.append(joint.name)
-            targets.values.append(0.0)
-        if self._read_joints:
-            still = [body.name for body in self._description.rigid if body.motion == "FIXED"]
-            # joints are part of every frame, whatever bodies it has
-            bodies = (still or [body.name for body in self._description.rigid])[:1]
-            request.frame.CopyFrom(make_subscription(world.description, bodies=bodies))
-        return request
+            batch = call.message.batch
+            batch.names.extend(self.worlds[i].name for i in call.indices)
+            batch.steps = self._steps
+            for joint in self.joints:
+                if not batch.targets or batch.targets[-1].target != joint.robot:
+                    batch.targets.add(target=joint.robot)
+                batch.targets[-1].joints.append(joint.name)
+            batch.probes.extend(self.probes)
+            batch.joints = self._read_joints
 
     def step(self, actions: Any = None) -> "Observation":
         """Steps all worlds. Actions have a row for each world; NaN, wrong shapes and targets out of
         the joints' limits are refused before anything is sent."""
-        rows: list[list[list[float]]] = []  # of each robot, by world
+        numbers = None
         if self.joints:
-            numbers = within("actions", actions, self.low, self.high)
-            rows = [numbers[:, a:b].tolist() for a, b in zip(self._ends, self._ends[1:])]
+            numbers = within("actions", actions, self.low, self.high).astype("<f8", copy=False)
         elif actions is not None:
             raise errors.ActionError(
                 "actions: are given, but no joints to drive; name them when you make the Lockstep"
             )
-        if len(self._values) + len(self.lost) != len(self.worlds):
+        if self._alive + len(self.lost) != len(self.worlds):
             self._plan()
-        for i, values in self._values.items():
-            for targets, of_robot in zip(values, rows):
-                targets[:] = of_robot[i]
-        responses: list[Any] = [None] * len(self.worlds)
-        for i, reply in call_servers(self.worlds, self._calls, self._timeout):
+        if numbers is not None:
+            for call in self._calls:
+                whole = len(call.indices) == len(self.worlds)
+                rows = numbers if whole else numbers[call.indices]
+                call.message.batch.actions = rows.tobytes()
+        replies: list[tuple[list[int], Any]] = []
+        for call, reply in zip(self._calls, call_servers(self._calls, self._timeout)):
             if isinstance(reply, errors.PliantError):
-                self.lost[i] = reply
-            else:
-                responses[i] = reply
-        return Observation(responses)
+                for i in call.indices:
+                    self.lost[i] = _name_world(reply, self.worlds[i])
+                continue
+            for failure in reply.batch.failures:
+                i = call.indices[failure.index]
+                self.lost[i] = errors.from_status(failure.status)
+            replies.append((call.indices, reply.batch))
+        return Observation(len(self.worlds), replies)
 
 
 class Observation:
     """What a step of a Lockstep led to; rows are worlds, and NaN where they are lost."""
 
-    def __init__(self, responses: list[Any]) -> None:
-        self.responses = responses  # pliant.v1.StepWorldResponse or None
+    def __init__(self, worlds: int, replies: list[tuple[list[int], Any]]) -> None:
+        self._worlds = worlds
+        self._replies = replies  # indices of worlds, and pliant.v1.StepBatchResult
 
     @property
     def state_hashes(self) -> list[str]:
-        return [response.state_hash if response else "" for response in self.responses]
+        return self._list("state_hashes", "")
 
     @property
     def steps(self) -> list[int]:
-        return [response.step if response else -1 for response in self.responses]
+        return self._list("steps", -1)
+
+    @property
+    def times(self) -> list[float]:
+        return self._list("times", float("nan"))
 
     @property
     def probes(self) -> npt.NDArray[np.float64]:
         """(worlds, numbers): those of the first probe, then those of the second, and so on."""
-        return self._gather(
-            lambda response: [x for one in response.probes for x in one.values[:]]
-        )
+        return self._rows("probes")
 
     @property
     def joint_positions(self) -> npt.NDArray[np.float64]:
         """(worlds, joints) of all robots, in the order of the description."""
-        return self._gather(lambda response: response.frame.joints.positions[:])
+        return self._rows("joint_positions")
 
     @property
     def joint_velocities(self) -> npt.NDArray[np.float64]:
-        return self._gather(lambda response: response.frame.joints.velocities[:])
+        return self._rows("joint_velocities")
 
-    def _gather(self, read: Callable[[Any], list[float]]) -> npt.NDArray[np.float64]:
-        """The lists of all worlds as rows. `read` takes slices of repeated fields, which are copied
-        in C, where iteration makes a number at a time."""
-        there = [i for i, response in enumerate(self.responses) if response is not None]
-        rows = np.array([read(self.responses[i]) for i in there], np.float64).reshape(
-            len(there), -1 if there else 0
-        )
-        if len(there) == len(self.responses):
-            return rows
-        whole = np.full((len(self.responses), rows.shape[1]), np.nan)
-        whole[there] = rows
+    def _list(self, name: str, missing: Any) -> list[Any]:
+        found = [missing] * self._worlds
+        for indices, result in self._replies:
+            for i, one in zip(indices, getattr(result, name)):
+                found[i] = one
+        return found
+
+    def _rows(self, name: str) -> npt.NDArray[np.float64]:
+        """Arrays of the servers as one; a view of the received bytes where there is one server."""
+        parts = [
+            (indices, np.frombuffer(getattr(result, name), "<f8").reshape(len(indices), -1))
+            for indices, result in self._replies
+        ]
+        if len(parts) == 1 and len(parts[0][0]) == self._worlds:
+            return parts[0][1]
+        whole = np.full((self._worlds, max((rows.shape[1] for _, rows in parts), default=0)), np.nan)
+        for indices, rows in parts:
+            whole[indices] = rows
         return whole

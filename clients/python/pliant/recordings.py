@@ -98,7 +98,7 @@ class Recording:
         Until it is complete it is PATH.part, with a note PATH.part.json of its size and SHA-256. A
         later call goes on there if the file has that hash still, and if the server's bytes before
         the place are the same; otherwise it begins anew. At the end its hash is compared with that
-        of the server's file.
+        of the server's file; a download that went on where another one stopped begins anew then.
         """
         path = pathlib.Path(path)
         part = _Part(path)
@@ -108,12 +108,16 @@ class Recording:
             resumed = self._resume(part)
             while True:
                 chunk = self._read(part.size)
-                if not chunk.data:
-                    break
-                part.append(chunk.data)
-                if progress is not None:
-                    progress(part.size, chunk.size)
-            return part.finish(resumed, chunk.sha256)
+                if chunk.data:
+                    part.append(chunk.data)
+                    if progress is not None:
+                        progress(part.size, chunk.size)
+                elif resumed and chunk.sha256 not in ("", part.sum.hexdigest()):
+                    # the earlier part was of another recording, whose last bytes are the same
+                    part.restart()
+                    resumed = 0
+                else:
+                    return part.finish(resumed, chunk.sha256)
         except OSError as error:
             if isinstance(error, errors.PliantError):
                 raise

@@ -115,7 +115,7 @@ class Recordings(WithServer):
         self.assertEqual(again.resumed_at, 0)
         self.assertEqual(again.path.read_bytes(), (self.folder / "h.mcap").read_bytes())
 
-    def test_a_part_that_looks_right_is_refused_by_the_hash_of_the_server(self):
+    def test_a_part_that_looks_right_but_is_another_begins_anew(self):
         recording = self.record("forged")
         part = self.interrupt(recording, self.folder / "i.mcap")
         content = bytearray(part.read_bytes())
@@ -124,9 +124,6 @@ class Recordings(WithServer):
         note = part.with_name(part.name + ".json")
         kept = json.loads(note.read_text())
         note.write_text(json.dumps({**kept, "sha256": hashlib.sha256(content).hexdigest()}))
-        with self.assertRaisesRegex(pliant.DataLoss, "SHA-256 .* download it again"):
-            recording.download(self.folder / "i.mcap")
-        self.assertFalse((self.folder / "i.mcap").exists())
         again = recording.download(self.folder / "i.mcap")
         self.assertEqual(again.resumed_at, 0)
         self.assertEqual(again.sha256, recording.download(self.folder / "j.mcap").sha256)

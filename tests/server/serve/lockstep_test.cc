@@ -1,5 +1,12 @@
 // Lockstep over gRPC, against a real server.
 
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "tests/server/host/robot_scene.h"
 #include "tests/server/serve/server_test_base.h"
 
 namespace pliant::server {
@@ -172,6 +179,204 @@ TEST_F(LockstepCalls, ManyWorldsRepeatBitForBitHoweverLongTheClientWaits) {
       EXPECT_EQ(response.results(world).response().state_hash(), alone.state_hash());
   }
   EXPECT_EQ(response.results(0).response().step(), 21);
+}
+
+// Many worlds of one model stepped in one call whose numbers are arrays.
+
+std::string Bytes(const std::vector<double>& numbers) {
+  return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(double)};
+}
+
+std::vector<double> Numbers(const std::string& bytes) {
+  std::vector<double> numbers(bytes.size() / sizeof(double));
+  std::memcpy(numbers.data(), bytes.data(), bytes.size());
+  return numbers;
+}
+
+class BatchCalls : public ServerTest {
+ protected:
+  BatchCalls() {
+    scene_ = LoadGantryModel(R"(
+probes:
+  - {name: hand, position: {link: left/hand, point: [0, 0, 0]}}
+  - {name: x, joint: {robot: right, joint: x, quantity: POSITION}}
+  - {name: touching, contact_points: {}}
+)");
+  }
+
+  void SetUp() override {
+    ServerTest::SetUp();
+    grpc::ClientContext pausing, resetting;
+    v1::SetClockRequest pause;
+    pause.set_name("worlds/default");
+    pause.mutable_paused();
+    v1::ResetWorldRequest reset;
+    reset.set_name("worlds/default");
+    v1::World paused;
+    ASSERT_TRUE(worlds_->SetClock(&pausing, pause, &paused).ok());
+    ASSERT_TRUE(worlds_->ResetWorld(&resetting, reset, &paused).ok());
+    for (const char* id : {"a", "b"}) {
+      grpc::ClientContext context;
+      v1::ForkWorldRequest request;
+      request.set_name("worlds/default");
+      request.set_world_id(id);
+      v1::World world;
+      ASSERT_TRUE(worlds_->ForkWorld(&context, request, &world).ok());
+    }
+  }
+
+  // Targets of two joints of one robot and one of the other, in an order that is not the robots'.
+  static v1::StepWorldsRequest Request(const std::vector<std::string>& worlds,
+                                       const std::vector<double>& actions) {
+    v1::StepWorldsRequest request;
+    v1::StepBatch& batch = *request.mutable_batch();
+    for (const std::string& world : worlds) batch.add_names("worlds/" + world);
+    v1::BatchTarget& right = *batch.add_targets();
+    right.set_target("right");
+    for (const char* joint : {"z", "x"}) right.add_joints(joint);
+    v1::BatchTarget& left = *batch.add_targets();
+    left.set_target("left");
+    left.add_joints("y");
+    batch.set_actions(Bytes(actions));
+    batch.set_joints(true);
+    for (const char* probe : {"x", "hand"}) batch.add_probes(probe);
+    return request;
+  }
+
+  grpc::Status Advance(const v1::StepWorldsRequest& request, v1::StepBatchResult* result) {
+    grpc::ClientContext context;
+    v1::StepWorldsResponse response;
+    const grpc::Status status = worlds_->StepWorlds(&context, request, &response);
+    *result = response.batch();
+    return status;
+  }
+
+  void ExpectRefused(const v1::StepWorldsRequest& request, const std::string& why) {
+    v1::StepBatchResult result;
+    const grpc::Status status = Advance(request, &result);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+    EXPECT_NE(status.error_message().find(why), std::string::npos) << status.error_message();
+  }
+};
+
+TEST_F(BatchCalls, StepWorldsAsSingleRequestsDo) {
+  v1::StepBatchResult result;
+  std::vector<double> actions{0.1, 0.2, -0.1, -0.2, 0.05, 0.1};
+  for (int i = 0; i < 5; ++i) {
+    actions[3] += 0.02;
+    v1::StepWorldsRequest request = Request({"a", "b"}, actions);
+    request.mutable_batch()->set_steps(3);
+    ASSERT_TRUE(Advance(request, &result).ok());
+  }
+  ASSERT_EQ(result.failures_size(), 0);
+  EXPECT_EQ(std::vector<std::int64_t>(result.steps().begin(), result.steps().end()),
+            (std::vector<std::int64_t>{15, 15}));
+  EXPECT_NEAR(result.times(1), 0.15, 1e-12);
+
+  // the second world's steps, one request for each
+  actions = {0.1, 0.2, -0.1, -0.2, 0.05, 0.1};
+  v1::StepWorldResponse single;
+  for (int i = 0; i < 5; ++i) {
+    actions[3] += 0.02;
+    v1::StepWorldRequest request;
+    request.set_name("worlds/default");
+    request.set_steps(3);
+    const auto command = [&](const char* target, std::vector<std::pair<const char*, double>> to) {
+      v1::TargetCommand& each = *request.add_commands();
+      each.set_target(target);
+      for (const auto& [joint, value] : to) {
+        each.mutable_joint_targets()->add_joints(joint);
+        each.mutable_joint_targets()->add_values(value);
+      }
+    };
+    command("right", {{"z", actions[3]}, {"x", actions[4]}});
+    command("left", {{"y", actions[5]}});
+    for (const char* probe : {"x", "hand"}) request.add_probes(probe);
+    request.mutable_frame()->add_bodies("left/hand");
+    grpc::ClientContext context;
+    ASSERT_TRUE(worlds_->StepWorld(&context, request, &single).ok());
+  }
+  EXPECT_EQ(result.state_hashes(1), single.state_hash());
+  EXPECT_NE(result.state_hashes(0), single.state_hash());
+
+  const std::vector<double> probes = Numbers(result.probes());
+  ASSERT_EQ(probes.size(), 8);
+  EXPECT_EQ(probes[4], single.probes(0).values(0));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(probes[5 + i], single.probes(1).values(i));
+  const auto& joints = single.frame().joints();
+  const std::vector<double> positions = Numbers(result.joint_positions());
+  const std::vector<double> velocities = Numbers(result.joint_velocities());
+  const int count = joints.positions_size();
+  ASSERT_EQ(static_cast<int>(positions.size()), 2 * count);
+  ASSERT_EQ(static_cast<int>(velocities.size()), 2 * count);
+  double fastest = 0;
+  for (int j = 0; j < count; ++j) {
+    EXPECT_EQ(positions[count + j], joints.positions(j));
+    EXPECT_EQ(static_cast<float>(velocities[count + j]), joints.velocities(j));
+    fastest = std::max(fastest, std::abs(velocities[count + j]));
+  }
+  EXPECT_GT(fastest, 0.01);
+}
+
+TEST_F(BatchCalls, AWorldThatCannotBeSteppedLeavesTheOthers) {
+  v1::Lease lease;
+  ASSERT_TRUE(Acquire("b", "left", "someone", false, &lease).ok());
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  std::vector<double> actions(12, 0.1);
+  actions[10] = kNan;  // of the last world
+  v1::StepBatchResult result;
+  ASSERT_TRUE(Advance(Request({"a", "missing", "b", "default"}, actions), &result).ok());
+  EXPECT_EQ(std::vector<std::int64_t>(result.steps().begin(), result.steps().end()),
+            (std::vector<std::int64_t>{1, -1, -1, -1}));
+  ASSERT_EQ(result.failures_size(), 3);
+  const char* const why[] = {"worlds/missing", "\"left\" is driven by someone",
+                             "actions[3][1]: nan is not a finite number"};
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(result.failures(i).index(), i + 1);
+    EXPECT_NE(result.failures(i).status().message().find(why[i]), std::string::npos)
+        << result.failures(i).status().message();
+  }
+  EXPECT_NE(result.state_hashes(0), "");
+  EXPECT_EQ(result.state_hashes(1), "");
+  const std::vector<double> probes = Numbers(result.probes());
+  ASSERT_EQ(probes.size(), 16);
+  for (int i = 0; i < 16; ++i) EXPECT_EQ(std::isnan(probes[i]), i >= 4);
+
+  // without any world that can be stepped
+  ASSERT_TRUE(Advance(Request({"gone"}, {0, 0, 0}), &result).ok());
+  ASSERT_EQ(result.failures_size(), 1);
+  EXPECT_EQ(result.failures(0).status().code(), 5);
+}
+
+TEST_F(BatchCalls, WhatCannotBeMeantIsRefusedWithItsPlace) {
+  const v1::StepWorldsRequest good = Request({"a", "b"}, {0, 0, 0, 0, 0, 0});
+  v1::StepWorldsRequest request = good;
+  request.mutable_batch()->clear_names();
+  ExpectRefused(request, "batch.names: 0 worlds; expected 1 to 1024");
+  request = good;
+  request.mutable_batch()->set_actions("12345678");
+  ExpectRefused(request, "batch.actions: 8 bytes; expected 48, float64 for 2 worlds and 3 joints");
+  request = good;
+  request.mutable_batch()->mutable_targets(0)->set_joints(1, "w");
+  ExpectRefused(request, "\"w\"");
+  request = good;
+  request.mutable_batch()->mutable_targets(1)->set_target("right");
+  ExpectRefused(request, "batch.targets: \"right\" is given twice");
+  request = good;
+  request.mutable_batch()->add_probes("touching");
+  ExpectRefused(request, "batch.probes: \"touching\" has rows");
+  request = good;
+  request.mutable_batch()->add_probes("strain");
+  ExpectRefused(request, "no probe \"strain\"");
+  request = good;
+  request.add_requests()->set_name("worlds/a");
+  ExpectRefused(request, "send one of both");
+  request = good;
+  ASSERT_TRUE(Create("other").ok());
+  request.mutable_batch()->set_names(1, "worlds/other");
+  ExpectRefused(request, "batch.names[1]: worlds/other has another model than worlds/a");
+  // nothing was stepped
+  EXPECT_EQ(Get("a").step(), 0);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ from pliant import errors
 from pliant.commands import within
 from pliant.envs.task import SCENES, Floats, Judgement, Readings, Task
 from pliant.frames import probe_value
-from pliant.lockstep import call_servers, plan_calls
+from pliant.lockstep import call_worlds, plan_calls
 from pliant.server import Server, connect
 from pliant.v1 import stream_pb2, world_pb2
 from pliant.world import World
@@ -97,7 +97,7 @@ class Group:
         for call in calls:
             call.message.requests.extend(requests[i] for i in call.indices)
         outcomes = {}
-        for i, reply in call_servers(self.worlds, calls, None) if calls else ():
+        for i, reply in call_worlds(self.worlds, calls, None) if calls else ():
             outcome = self._read(i, reply)
             if outcome is not None:
                 outcomes[i] = self._last[i] = outcome
