@@ -11,7 +11,7 @@
 #include "boost/beast/websocket/ssl.hpp"
 #include "boost/beast/websocket/teardown.hpp"
 
-#include "server/gateway/peers.h"
+#include "server/connections/peers.h"
 
 namespace pliant::server {
 

@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "server/gateway/peers.h"
+#include "server/connections/pacing.h"
+#include "server/connections/peers.h"
 #include "server/gateway/static_files.h"
 #include "server/gateway/tls.h"
 
@@ -27,6 +28,7 @@ struct GatewayContext {
   std::string version;
   TlsSettings tls;
   Peers peers;
+  Pacing pacing;
   std::chrono::seconds idle_timeout;
   std::uint64_t next_session = 1;
   std::map<std::uint64_t, std::weak_ptr<WebSocketSession>> sessions;

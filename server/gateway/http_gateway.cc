@@ -37,6 +37,7 @@ struct HttpGateway::Listener {
                 options.version,
                 TlsSettings(options.certificates),
                 Peers(options.max_connections_per_peer),
+                Pacing(),
                 options.idle_timeout,
                 1,
                 {},
@@ -73,7 +74,7 @@ struct HttpGateway::Listener {
     boost::system::error_code error;
     const tcp::endpoint peer = socket.remote_endpoint(error);
     if (error) return;
-    Peers::Place place = context.peers.Take(peer.address());
+    Peers::Place place = context.peers.Take(*peer.data());
     if (!place) {
       spdlog::debug("event=connection_refused peer={} reason=\"too many\"",
                     peer.address().to_string());
@@ -81,6 +82,15 @@ struct HttpGateway::Listener {
     }
     ServeConnection(Connection(std::move(socket), context.tls.context(), std::move(place)),
                     &context);
+  }
+
+  // Until there is nothing to wait for, or the gateway stops.
+  void Run() {
+    while (io.run_one() > 0) {
+      if (!context.pacing.MayRest()) continue;
+      io.poll();
+      Pacing::Rest();
+    }
   }
 
   GatewayContext context;  // outlives the connections, which io holds
@@ -120,7 +130,7 @@ absl::StatusOr<std::unique_ptr<HttpGateway>> HttpGateway::Start(Handlers* handle
   Listener* running = listener.get();
   listener->thread = std::thread([running] {
     pthread_setname_np(pthread_self(), "gateway");
-    running->io.run();
+    running->Run();
   });
   return std::unique_ptr<HttpGateway>(new HttpGateway(std::move(listener)));
 }

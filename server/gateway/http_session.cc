@@ -91,6 +91,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   }
 
   void OnRead(beast::error_code error) {
+    context_->pacing.OnRequest();
     if (error == http::error::header_limit || error == http::error::body_limit) {
       keep_alive_ = false;
       return Send(MakeText(http::status::payload_too_large, "the request is too large\n"));

@@ -236,6 +236,7 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
   // Calls a method. Its reply is queued on the gateway's thread; an error is sent even if no reply
   // was requested.
   void Ask(std::uint64_t id, const v1::MethodCall& asked) {
+    context_->pacing.OnRequest();
     Call call = MakeCall();
     if (!(asked.timeout() >= 0 && asked.timeout() <= kMaxTimeout)) {
       return Refuse(

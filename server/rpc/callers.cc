@@ -12,7 +12,7 @@
 
 namespace pliant::server {
 
-Call Callers::MakeCall(const grpc::CallbackServerContext& context,
+Call Callers::MakeCall(const grpc::ServerContextBase& context,
                        std::shared_ptr<const std::atomic<bool>> cancelled) {
   Call call;
   const auto [header, end] = context.client_metadata().equal_range("authorization");
@@ -31,7 +31,7 @@ Call Callers::MakeCall(const grpc::CallbackServerContext& context,
     call.caller->refusal = caller.status();
   }
   call.limits.cancelled = std::move(cancelled);
-  call.lends_thread = true;  // gRPC has another one that receives meanwhile
+  call.lends_thread = true;
 
   // convert the deadline from the wall clock to the steady clock
   const auto left = context.deadline() - std::chrono::system_clock::now();

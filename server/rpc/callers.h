@@ -8,7 +8,7 @@
 #include "server/service/call.h"
 
 namespace grpc {
-class CallbackServerContext;
+class ServerContextBase;
 }
 
 namespace pliant::server {
@@ -24,7 +24,7 @@ class Callers {
       : handlers_(handlers), max_per_peer_(max_per_peer) {}
 
   // Caller, deadline and connection of a call. `cancelled` is set when the call is cancelled.
-  Call MakeCall(const grpc::CallbackServerContext& context,
+  Call MakeCall(const grpc::ServerContextBase& context,
                 std::shared_ptr<const std::atomic<bool>> cancelled);
 
  private:

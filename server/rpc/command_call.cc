@@ -5,11 +5,10 @@
 #include <utility>
 
 #include "grpcpp/support/byte_buffer.h"
-#include "grpcpp/support/slice.h"
 
 #include "pliant/v1/control.pb.h"
 #include "server/rpc/grpc_status.h"
-#include "server/rpc/method_service.h"
+#include "server/rpc/method_calls.h"
 #include "server/service/command_feedback.h"
 #include "server/service/stream_watch.h"
 
@@ -22,9 +21,10 @@ using grpc::ByteBuffer;
 constexpr std::size_t kMaxRefusals = 16;
 
 // Command stream of one client. When the stream ends, the leases used on it end too.
-class CommandCall final : public RawStream {
+class CommandCall final : public RpcCall {
  public:
-  CommandCall(Handlers* handlers, const Call& call) {
+  CommandCall(Handlers* handlers, const Call& call, std::unique_ptr<Arrival> arrival)
+      : RpcCall(std::move(arrival)) {
     feedback_ = std::make_shared<CommandFeedback>(
         handlers, call, [this](const v1::CommandResponse& response) { Tell(response); });
     feedback_->Open();
@@ -88,10 +88,8 @@ class CommandCall final : public RawStream {
     } else {
       return;
     }
-    const grpc::Slice slice(next.SerializeAsString());
-    out_ = ByteBuffer(&slice, 1);
     writing_ = true;
-    StartWrite(&out_);
+    StartWrite(WriteBuffer(next.SerializeAsString()));
   }
 
   void OnCancel() override {
@@ -103,7 +101,6 @@ class CommandCall final : public RawStream {
   void OnDone() override {
     watch_->Close();
     feedback_->Close();
-    delete this;
   }
 
   void End(const absl::Status& why) {
@@ -115,7 +112,7 @@ class CommandCall final : public RawStream {
 
   // Call with mutex_ locked and ending_ set.
   void Finish() {
-    if (!std::exchange(finished_, true)) RawStream::Finish(ToGrpc(*ending_));
+    if (!std::exchange(finished_, true)) RpcCall::Finish(ToGrpc(*ending_));
   }
 
   std::shared_ptr<CommandFeedback> feedback_;
@@ -123,7 +120,6 @@ class CommandCall final : public RawStream {
   ByteBuffer in_;
 
   std::mutex mutex_;
-  ByteBuffer out_;
   std::deque<v1::CommandResponse> refusals_;
   std::optional<v1::CommandResponse> slot_;
   bool slot_written_ = false;
@@ -135,8 +131,10 @@ class CommandCall final : public RawStream {
 
 }  // namespace
 
-RawStream* MakeCommandCall(Handlers* handlers, const Call& call) {
-  return new CommandCall(handlers, call);
+void ServeCommand(Handlers* handlers, Callers* callers, std::unique_ptr<Arrival> arrival) {
+  absl::StatusOr<Call> call = AdmitStream(handlers, callers, kCommandMethod, *arrival);
+  if (!call.ok()) return Refuse(std::move(arrival), call.status());
+  new CommandCall(handlers, *std::move(call), std::move(arrival));
 }
 
 }  // namespace pliant::server

@@ -3,10 +3,6 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "google/protobuf/message.h"
-#include "grpcpp/ext/proto_server_reflection_plugin.h"
-#include "grpcpp/health_check_service_interface.h"
-#include "grpcpp/impl/service_type.h"
 #include "grpcpp/resource_quota.h"
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/security/tls_certificate_provider.h"
@@ -16,25 +12,19 @@
 #include "spdlog/spdlog.h"
 
 #include "grpc/grpc.h"
-#include "grpc/health/v1/health.pb.h"
 #include "grpc/support/log.h"
 #include "server/auth/certificates.h"
+#include "server/host/text.h"
+#include "server/rpc/call_queue.h"
 #include "server/rpc/callers.h"
-#include "server/rpc/method_service.h"
+#include "server/rpc/health.h"
+#include "server/rpc/method_calls.h"
+#include "server/rpc/reflection.h"
 
 namespace pliant::server {
 namespace {
 
-// Services of the methods in the table, in its order.
-std::vector<std::string> ListServices() {
-  std::vector<std::string> names;
-  for (const Method& method : Methods()) {
-    const std::string service = method.name.substr(0, method.name.find('/'));
-    if (std::find(names.begin(), names.end(), service) == names.end()) names.push_back(service);
-  }
-  return names;
-}
-
+constexpr int kReceiveWindow = 1 << 20;  // what a client may send ahead [B]
 constexpr std::size_t kMemoryQuota = std::size_t{512} << 20;
 constexpr int kIdleConnectionMs = 30 * 60 * 1000;  // without calls; clients reconnect unseen
 constexpr unsigned kRefreshSeconds = 1;
@@ -69,15 +59,9 @@ GrpcServer::~GrpcServer() {
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(Handlers* handlers,
                                                               const Options& options) {
   gpr_set_log_function(LogFromGrpc);
-  grpc::EnableDefaultHealthCheckService(true);
-  // gRPC serves health without linking its descriptor, but reflection describes linked ones only
-  google::protobuf::LinkMessageReflection<grpc::health::v1::HealthCheckRequest>();
-  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   std::unique_ptr<GrpcServer> server(new GrpcServer());
   server->callers_ = std::make_unique<Callers>(handlers, options.max_connections_per_peer);
-  for (const std::string& name : ListServices())
-    server->services_.push_back(
-        std::make_unique<MethodService>(handlers, server->callers_.get(), name));
+  server->AddMethods(handlers);
 
   grpc::ServerBuilder builder;
   const std::string& bind = options.bind;
@@ -86,7 +70,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(Handlers* handlers
                                         : absl::StrCat(bind, ":", options.port);
   server->certificates_ = options.certificates;
   builder.AddListeningPort(address, MakeCredentials(options.certificates.get()), &server->port_);
-  for (const auto& service : server->services_) builder.RegisterService(service.get());
+  server->calls_ = std::make_unique<CallQueue>(&builder);
 
   // without this, two servers could share a port and each get half of the calls
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
@@ -97,6 +81,9 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(Handlers* handlers
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10'000);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 256);
+  // it would measure each connection with pings, to adapt the window for what clients send
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kReceiveWindow);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleConnectionMs);
   builder.SetMaxReceiveMessageSize(kMaxReceivedBytes);
   builder.SetMaxSendMessageSize(-1);
@@ -107,19 +94,64 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(Handlers* handlers
   if (server->server_ == nullptr || server->port_ == 0) {
     return absl::UnavailableError(absl::StrCat("cannot listen on ", address, " for gRPC"));
   }
-  for (const std::string& name : ListServices())
-    server->server_->GetHealthCheckService()->SetServingStatus(name, true);
+  server->calls_->Start([own = server.get()](std::unique_ptr<Arrival> arrival) {
+    own->ServeCall(std::move(arrival));
+  });
   return server;
 }
 
+// The methods of the table, of health and of reflection.
+void GrpcServer::AddMethods(Handlers* handlers) {
+  for (const Method& method : Methods()) {
+    const std::string service = method.name.substr(0, method.name.find('/'));
+    if (std::ranges::find(services_, service) == services_.end()) services_.push_back(service);
+    Serve& serve = methods_["/" + method.name];
+    if (method.name == kSubscribeMethod) {
+      serve = [=, this](auto arrival) {
+        ServeSubscribe(handlers, callers_.get(), std::move(arrival));
+      };
+    } else if (method.name == kCommandMethod) {
+      serve = [=, this](auto arrival) {
+        ServeCommand(handlers, callers_.get(), std::move(arrival));
+      };
+    } else {
+      serve = [=, this, name = std::string_view(method.name)](auto arrival) {
+        ServeUnary(handlers, callers_.get(), name, std::move(arrival));
+      };
+    }
+  }
+  health_ = std::make_unique<Health>(services_);
+  for (const std::string_view method : {kCheckHealth, kReflect})
+    services_.emplace_back(method.substr(0, method.find('/')));
+  methods_[absl::StrCat("/", kCheckHealth)] = [this](auto arrival) {
+    health_->ServeCheck(std::move(arrival));
+  };
+  methods_[absl::StrCat("/", kWatchHealth)] = [this](auto arrival) {
+    health_->ServeWatch(std::move(arrival));
+  };
+  methods_[absl::StrCat("/", kReflect)] = [this](auto arrival) {
+    ServeReflection(&services_, std::move(arrival));
+  };
+}
+
+void GrpcServer::ServeCall(std::unique_ptr<Arrival> arrival) const {
+  const std::string& path = arrival->context().method();
+  const auto method = methods_.find(path);
+  if (method != methods_.end()) return method->second(std::move(arrival));
+  const absl::Status unknown =
+      absl::UnimplementedError(absl::StrCat("there is no method \"", Shorten(path, 200), "\""));
+  Refuse(std::move(arrival), unknown);
+}
+
 void GrpcServer::StopServing() {
-  server_->GetHealthCheckService()->SetServingStatus(false);
+  health_->StopServing();
 }
 
 void GrpcServer::Shutdown(std::chrono::milliseconds timeout) {
   if (server_ == nullptr) return;
   server_->Shutdown(std::chrono::system_clock::now() + timeout);
   server_->Wait();
+  calls_->Stop();
 }
 
 }  // namespace pliant::server

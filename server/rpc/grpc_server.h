@@ -1,22 +1,26 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 
 namespace grpc {
 class Server;
-class Service;
 }  // namespace grpc
 
 namespace pliant::server {
 
+class Arrival;
+class CallQueue;
 class Callers;
 class Certificates;
 class Handlers;
+class Health;
 
 // The gRPC server: services, health and reflection on one port, with TLS or without.
 class GrpcServer {
@@ -40,11 +44,19 @@ class GrpcServer {
   void Shutdown(std::chrono::milliseconds timeout);  // calls still open then are cancelled
 
  private:
+  using Serve = std::function<void(std::unique_ptr<Arrival>)>;
+
   GrpcServer();
+  void AddMethods(Handlers* handlers);
+  void ServeCall(std::unique_ptr<Arrival> arrival) const;
+
   std::shared_ptr<const Certificates> certificates_;
   std::unique_ptr<Callers> callers_;
-  std::vector<std::unique_ptr<grpc::Service>> services_;
+  std::vector<std::string> services_;  // as reflection lists them
+  std::unique_ptr<Health> health_;
+  absl::flat_hash_map<std::string, Serve> methods_;  // by their paths
   std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<CallQueue> calls_;
   int port_ = 0;
 };
 

@@ -10,7 +10,7 @@
 
 #include "pliant/v1/stream.pb.h"
 #include "server/rpc/grpc_status.h"
-#include "server/rpc/method_service.h"
+#include "server/rpc/method_calls.h"
 #include "server/service/handlers.h"
 #include "server/service/stream_watch.h"
 
@@ -29,11 +29,12 @@ grpc::Slice ShareBytes(std::shared_ptr<const std::string> bytes) {
 }
 
 // Frame stream of one viewer. Sends encoded bytes, so that a frame is encoded once for all viewers.
-class SubscribeCall final : public RawStream, public FrameSink {
+class SubscribeCall final : public RpcCall, public FrameSink {
  public:
-  SubscribeCall(Handlers* handlers, const Call& call) : handlers_(handlers), call_(call) {
-    watch_ =
-        StreamWatch::Open(handlers, call.caller, [this](const absl::Status& why) { SendEnd(why); });
+  SubscribeCall(Handlers* handlers, Call call, std::unique_ptr<Arrival> arrival)
+      : RpcCall(std::move(arrival)), handlers_(handlers), call_(std::move(call)) {
+    watch_ = StreamWatch::Open(handlers, call_.caller,
+                               [this](const absl::Status& why) { SendEnd(why); });
     StartRead(&in_);
   }
 
@@ -42,9 +43,8 @@ class SubscribeCall final : public RawStream, public FrameSink {
     const grpc::Slice slices[] = {grpc::Slice(head), ShareBytes(std::move(body))};
     std::lock_guard lock(mutex_);
     if (ending_) return;
-    out_ = ByteBuffer(slices, 2);
     writing_ = true;
-    StartWrite(&out_);
+    StartWrite(ByteBuffer(slices, 2));
   }
 
   void SendEnd(const absl::Status& why) override { End(why, true); }
@@ -95,7 +95,6 @@ class SubscribeCall final : public RawStream, public FrameSink {
   void OnDone() override {
     watch_->Close();
     if (stream_ != nullptr) stream_->Close();
-    delete this;
   }
 
   void End(const absl::Status& why, bool tell) {
@@ -110,13 +109,11 @@ class SubscribeCall final : public RawStream, public FrameSink {
   void Finish() {
     if (std::exchange(finished_, true)) return;
     const grpc::Status status = ToGrpc(*ending_);
-    if (!tell_) return RawStream::Finish(status);
+    if (!tell_) return RpcCall::Finish(status);
     v1::SubscribeResponse response;
     response.mutable_notice()->set_reason(std::string(ending_->message()));
     response.mutable_notice()->set_final(true);
-    const grpc::Slice slice(response.SerializeAsString());
-    out_ = ByteBuffer(&slice, 1);
-    StartWriteAndFinish(&out_, grpc::WriteOptions(), status);
+    StartWriteAndFinish(WriteBuffer(response.SerializeAsString()), status);
   }
 
   Handlers* const handlers_;
@@ -126,7 +123,6 @@ class SubscribeCall final : public RawStream, public FrameSink {
   ByteBuffer in_;
 
   std::mutex mutex_;
-  ByteBuffer out_;
   bool writing_ = false;
   bool finished_ = false;
   bool tell_ = false;
@@ -135,8 +131,10 @@ class SubscribeCall final : public RawStream, public FrameSink {
 
 }  // namespace
 
-RawStream* MakeSubscribeCall(Handlers* handlers, const Call& call) {
-  return new SubscribeCall(handlers, call);
+void ServeSubscribe(Handlers* handlers, Callers* callers, std::unique_ptr<Arrival> arrival) {
+  absl::StatusOr<Call> call = AdmitStream(handlers, callers, kSubscribeMethod, *arrival);
+  if (!call.ok()) return Refuse(std::move(arrival), call.status());
+  new SubscribeCall(handlers, *std::move(call), std::move(arrival));
 }
 
 }  // namespace pliant::server

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 
-#include "boost/asio/ip/address.hpp"
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 namespace pliant::server {
 
@@ -36,7 +39,7 @@ class Peers {
   };
 
   // An empty place when the peer has its maximum already.
-  Place Take(const boost::asio::ip::address& address) {
+  Place Take(const sockaddr& address) {
     Place place;
     const std::string peer = NameOf(address);
     int& count = (*counts_)[peer];
@@ -51,12 +54,21 @@ class Peers {
   using Counts = std::map<std::string, int>;
 
   // An address, or the network of an IPv6 address, all of which usually belongs to one machine.
-  static std::string NameOf(const boost::asio::ip::address& address) {
-    if (!address.is_v6() || address.is_loopback() || address.to_v6().is_v4_mapped())
-      return address.to_string();
-    auto bytes = address.to_v6().to_bytes();
-    std::fill(bytes.begin() + 8, bytes.end(), 0);
-    return boost::asio::ip::address_v6(bytes).to_string();
+  static std::string NameOf(const sockaddr& address) {
+    char text[INET6_ADDRSTRLEN] = "";
+    if (address.sa_family == AF_INET) {
+      inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in&>(address).sin_addr, text,
+                sizeof text);
+      return text;
+    }
+    in6_addr bytes = reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
+    if (IN6_IS_ADDR_V4MAPPED(&bytes)) {
+      inet_ntop(AF_INET, bytes.s6_addr + 12, text, sizeof text);
+      return text;
+    }
+    if (!IN6_IS_ADDR_LOOPBACK(&bytes)) std::fill(bytes.s6_addr + 8, bytes.s6_addr + 16, 0);
+    inet_ntop(AF_INET6, &bytes, text, sizeof text);
+    return text;
   }
 
   const int max_per_peer_;

@@ -1,4 +1,4 @@
-#include "server/gateway/peers.h"
+#include "server/connections/peers.h"
 
 #include <vector>
 
@@ -7,9 +7,17 @@
 namespace pliant::server {
 namespace {
 
-boost::asio::ip::address At(const char* text) {
-  return boost::asio::ip::make_address(text);
-}
+// An address of either family.
+struct At {
+  explicit At(const char* text) {
+    sockaddr_in* v4 = reinterpret_cast<sockaddr_in*>(&storage);
+    sockaddr_in6* v6 = reinterpret_cast<sockaddr_in6*>(&storage);
+    storage.ss_family = inet_pton(AF_INET, text, &v4->sin_addr) == 1 ? AF_INET : AF_INET6;
+    if (storage.ss_family == AF_INET6) inet_pton(AF_INET6, text, &v6->sin6_addr);
+  }
+  operator const sockaddr&() const { return reinterpret_cast<const sockaddr&>(storage); }
+  sockaddr_storage storage{};
+};
 
 TEST(Peers, EachHasItsOwnPlacesAndGetsThemBack) {
   Peers peers(2);
@@ -41,6 +49,13 @@ TEST(Peers, AddressesOfOneNetworkOfIpv6AreOnePeer) {
   const Peers::Place place = peers.Take(At("2001:db8:1:2::1"));
   EXPECT_FALSE(peers.Take(At("2001:db8:1:2:ffff::9")));
   EXPECT_TRUE(peers.Take(At("2001:db8:1:3::1")));
+}
+
+TEST(Peers, AddressInEitherNotationIsOnePeer) {
+  Peers peers(1);
+  const Peers::Place place = peers.Take(At("10.0.0.1"));
+  EXPECT_FALSE(peers.Take(At("::ffff:10.0.0.1")));
+  EXPECT_TRUE(peers.Take(At("::ffff:10.0.0.2")));
 }
 
 }  // namespace

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "server/connections/pacing.h"
+#include "server/rpc/rpc_call.h"
+
+namespace grpc {
+class ServerBuilder;
+class ServerCompletionQueue;
+}  // namespace grpc
+
+namespace pliant::server {
+
+// Receives all calls of a gRPC server, and reports the ends of their operations, on one thread.
+// gRPC hands each event of a connection from thread to thread where several wait for them, which
+// costs more than the event itself.
+class CallQueue {
+ public:
+  // Makes what serves a call; it deletes itself.
+  using Serve = std::function<void(std::unique_ptr<Arrival>)>;
+
+  // Registers itself with the server that is built.
+  explicit CallQueue(grpc::ServerBuilder* builder);
+  ~CallQueue();
+
+  void Start(Serve serve);  // when the server has started
+  // When it has shut down, or has failed to start: waits until every call is destroyed. Idempotent.
+  void Stop();
+
+ private:
+  class Next;
+  friend class Arrival;
+  void Enter();
+  void Leave();
+  void AwaitCall();
+  void Run();
+
+  grpc::AsyncGenericService service_;
+  const std::unique_ptr<grpc::ServerCompletionQueue> queue_;
+  Serve serve_;
+  Pacing pacing_;
+  std::mutex mutex_;
+  std::condition_variable left_;
+  int calls_ = 0;  // that are not destroyed
+  std::thread thread_;
+  bool stopped_ = false;
+};
+
+}  // namespace pliant::server

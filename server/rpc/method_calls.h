@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "server/rpc/callers.h"
+#include "server/rpc/rpc_call.h"
+#include "server/service/methods.h"
+
+namespace pliant::server {
+
+// Each serves one call, and deletes itself. `handlers` and `callers` outlive it.
+void ServeUnary(Handlers* handlers, Callers* callers, std::string_view method,
+                std::unique_ptr<Arrival> arrival);
+void ServeSubscribe(Handlers* handlers, Callers* callers, std::unique_ptr<Arrival> arrival);
+void ServeCommand(Handlers* handlers, Callers* callers, std::unique_ptr<Arrival> arrival);
+
+// Ends a call that is not served.
+void Refuse(std::unique_ptr<Arrival> arrival, const absl::Status& why);
+
+// The caller of a stream, who may open it; or the reason why not.
+absl::StatusOr<Call> AdmitStream(Handlers* handlers, Callers* callers, std::string_view method,
+                                 const Arrival& arrival);
+
+std::string ReadBuffer(const grpc::ByteBuffer& buffer);
+grpc::ByteBuffer WriteBuffer(const std::string& bytes);
+
+// Reads a message; false when the buffer is not of this type.
+template <typename Message>
+bool ParseBuffer(const grpc::ByteBuffer& buffer, Message* message) {
+  return message->ParseFromString(ReadBuffer(buffer));
+}
+
+}  // namespace pliant::server
