@@ -15,7 +15,6 @@
 #include <grpcpp/server_builder.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "benchmarks/measure.h"
@@ -160,15 +159,6 @@ class BareGrpcServer {
   std::atomic<int> open_{0};
   std::thread thread_;
 };
-
-double ProcessNow() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 // A message that viewers take for a frame.
 grpc::ByteBuffer MakeFrame(std::size_t bytes) {
