@@ -21,4 +21,9 @@ struct ReaderGroup {
 // processes and sleep until the next frame, which comes every `interval` seconds.
 std::vector<double> MeasureBareFanOut(const std::vector<ReaderGroup>& groups, double interval);
 
+// The same over gRPC, with streams that do nothing but write these bytes and read what acknowledges
+// them: processor time of this process for each frame and reader [s], by group. One thread reads
+// the events of all streams; that takes gRPC least.
+std::vector<double> MeasureBareGrpcFanOut(const std::vector<ReaderGroup>& groups, double interval);
+
 }  // namespace pliant::benchmarks

@@ -244,6 +244,11 @@ void RunViewers(double seconds, Rows* rows) {
       MeasureBareFanOut({{20, size_of(all)}, {80, size_of(part)}}, 1 / watched.rate());
   const double fan_out =
       (all.frames * sends[0] + part.frames * sends[1]) / std::max(1.0, seen.frames);
+  // half of the viewers have gRPC, whose streams cost more than the bytes
+  const std::vector<double> streams =
+      MeasureBareGrpcFanOut({{10, size_of(all)}, {40, size_of(part)}}, 1 / watched.rate());
+  const double bare_grpc =
+      (all.frames * streams[0] + part.frames * streams[1]) / std::max(1.0, seen.frames);
   rows->push_back({{"case", "viewers_100"},
                    {"dofs", world.size().dofs()},
                    {"steps_per_s_alone", alone.rate()},
@@ -264,6 +269,7 @@ void RunViewers(double seconds, Rows* rows) {
                    {"cpu_over_bare_send", per_frame / bare},
                    {"bare_fan_out_us", 1e6 * fan_out},
                    {"cpu_over_bare_fan_out", per_frame / fan_out},
+                   {"bare_grpc_us", 1e6 * bare_grpc},
                    {"stale_after_stall", late.stale},
                    {"goal",
                     {{"rate_kept", 0.98},

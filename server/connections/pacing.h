@@ -6,9 +6,9 @@
 namespace pliant::server {
 
 // Lets the events of many viewers come in together. Frames leave at one time, and each viewer
-// acknowledges its own a little later; a thread that is woken for each of them spends more on waking
-// than on the event. While clients do nothing but watch and drive, it rests for a moment after it
-// has handled what there was. Used on one thread.
+// acknowledges its own a little later; a thread that is woken for each of them spends more on
+// waking than on the event. While clients do nothing but watch and drive, it rests for a moment
+// after it has handled what there was. Used on one thread.
 class Pacing {
  public:
   // A client waits for an answer, and will probably ask again.

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -11,6 +13,12 @@
 #include <sys/socket.h>
 
 namespace pliant::server {
+
+// Of one port, for its metrics.
+struct ConnectionCounters {
+  std::atomic<int> open{0};
+  std::atomic<std::uint64_t> refused{0};  // beyond the limits
+};
 
 // Counts the connections of each peer, so that one cannot take all of them. Used on one thread.
 class Peers {

@@ -30,6 +30,9 @@ struct GatewayContext {
   Peers peers;
   Pacing pacing;
   std::chrono::seconds idle_timeout;
+  int max_connections;
+  std::shared_ptr<ConnectionCounters> counters;
+  std::shared_ptr<const ConnectionCounters> grpc_counters;  // null: none
   std::uint64_t next_session = 1;
   std::map<std::uint64_t, std::weak_ptr<WebSocketSession>> sessions;
   std::atomic<int> connections{0};

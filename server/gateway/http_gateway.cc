@@ -22,7 +22,6 @@ namespace {
 namespace net = boost::asio;
 using tcp = net::ip::tcp;
 
-constexpr int kMaxConnections = 1024;
 constexpr std::chrono::milliseconds kAcceptRetryDelay{100};
 
 }  // namespace
@@ -39,6 +38,9 @@ struct HttpGateway::Listener {
                 Peers(options.max_connections_per_peer),
                 Pacing(),
                 options.idle_timeout,
+                options.max_connections,
+                options.counters,
+                options.grpc_counters,
                 1,
                 {},
                 {0},
@@ -47,7 +49,7 @@ struct HttpGateway::Listener {
         pause(io) {}
 
   void Accept() {
-    if (context.connections.load() + context.websockets.load() >= kMaxConnections) {
+    if (context.connections.load() + context.websockets.load() >= context.max_connections) {
       pause.expires_after(kAcceptRetryDelay);
       pause.async_wait([this](boost::system::error_code error) {
         if (!error) Accept();
@@ -76,6 +78,7 @@ struct HttpGateway::Listener {
     if (error) return;
     Peers::Place place = context.peers.Take(*peer.data());
     if (!place) {
+      context.counters->refused.fetch_add(1);
       spdlog::debug("event=connection_refused peer={} reason=\"too many\"",
                     peer.address().to_string());
       return;

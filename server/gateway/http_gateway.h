@@ -7,6 +7,8 @@
 
 #include "absl/status/statusor.h"
 
+#include "server/connections/peers.h"
+
 namespace pliant::server {
 
 class Certificates;
@@ -24,7 +26,11 @@ class HttpGateway {
     std::vector<std::string> allowed_hosts;    // names of this server, e.g. "lab.example"
     std::string version;
     std::shared_ptr<const Certificates> certificates;  // null: no TLS
+    int max_connections = 1024;
     int max_connections_per_peer = 256;
+    // Of this port, which the gateway counts, and of gRPC, for the metrics.
+    std::shared_ptr<ConnectionCounters> counters = std::make_shared<ConnectionCounters>();
+    std::shared_ptr<const ConnectionCounters> grpc_counters;
     std::chrono::seconds idle_timeout{30};  // of a WebSocket whose client answers nothing
   };
 

@@ -121,8 +121,14 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
     }
     if (path == "/metrics") {
       if (absl::Status status = CheckMetricsReader(); !status.ok()) return Deny(status);
-      const GatewayCounts counts{context_->connections.load(), context_->websockets.load(),
-                                 context_->tls.certificate_expires()};
+      GatewayCounts counts{.connections = context_->connections.load(),
+                           .websockets = context_->websockets.load(),
+                           .refused = context_->counters->refused.load(),
+                           .certificate_expires = context_->tls.certificate_expires()};
+      if (context_->grpc_counters != nullptr) {
+        counts.grpc_connections = context_->grpc_counters->open.load();
+        counts.grpc_refused = context_->grpc_counters->refused.load();
+      }
       Response response = MakeText(http::status::ok, WriteMetrics(*context_->handlers, counts));
       response.set(http::field::content_type, "text/plain; version=0.0.4; charset=utf-8");
       return response;

@@ -214,6 +214,12 @@ void AddServer(Handlers& handlers, const GatewayCounts& gateway,
   add(Gauge("pliant_http_connections", "Connections of HTTP that are no WebSockets."),
       gateway.connections);
   add(Gauge("pliant_websocket_clients", "WebSocket clients connected."), gateway.websockets);
+  add(Gauge("pliant_grpc_connections", "Connections of gRPC."), gateway.grpc_connections);
+  Family refused = Counter("pliant_connections_refused_total",
+                           "Connections beyond the limits, in all or of one client, by port.");
+  refused.Add({{"port", "http"}}, static_cast<double>(gateway.refused));
+  refused.Add({{"port", "grpc"}}, static_cast<double>(gateway.grpc_refused));
+  metrics->push_back(std::move(refused));
   add(Gauge("process_resident_memory_bytes", "Resident memory of the server."),
       ReadResidentBytes());
   add(Gauge("process_open_fds", "Open descriptors of the server."), CountEntries("/proc/self/fd"));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace pliant::server {
@@ -8,8 +9,11 @@ class Handlers;
 
 // What the gateway itself adds.
 struct GatewayCounts {
-  int connections = 0;             // of HTTP
-  int websockets = 0;              // clients
+  int connections = 0;        // of HTTP
+  int websockets = 0;         // clients
+  std::uint64_t refused = 0;  // connections of one client too many
+  int grpc_connections = 0;
+  std::uint64_t grpc_refused = 0;
   double certificate_expires = 0;  // since 1970 [s]; 0: no TLS
 };
 

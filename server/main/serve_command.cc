@@ -162,9 +162,19 @@ class ServeCommand final : public Command {
     app_->add_option("--audit-log", options_.audit_log,
                      "File that records who changed what, rotated at 16 MiB (default: audit.log in "
                      "--data-dir)");
-    app_->add_option("--max-connections-per-peer", options_.max_connections_per_peer,
-                     "Maximum number of connections from one address (default 256)")
+    app_->add_option("--max-connections", options_.max_connections,
+                     "Maximum number of connections of each port (default 1024)")
         ->check(CLI::Range(1, 100000));
+    app_->add_option("--max-connections-per-peer", options_.max_connections_per_peer,
+                     "Maximum number of connections of each port from one address (default 256)")
+        ->check(CLI::Range(1, 100000));
+    app_->add_option("--max-connection-idle", options_.max_connection_idle,
+                     "Close gRPC connections without calls after this time [s] (default 300)")
+        ->check(CLI::Range(1.0, 1e6));
+    app_->add_option("--max-connection-age", options_.max_connection_age,
+                     "Close gRPC connections after this time, with 10 s for their calls to end [s] "
+                     "(default 0: never)")
+        ->check(CLI::Range(0.0, 1e6));
   }
 
   CLI::App* app_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -13,27 +14,31 @@ class ServerContextBase;
 
 namespace pliant::server {
 
+class Connections;
 class Handlers;
 
 // Callers of the gRPC server: one for each connection that has calls under way, and for each token
 // that it uses.
 class Callers {
  public:
-  // `handlers` outlives the callers. One peer may have as many connections with calls under way.
-  Callers(const Handlers* handlers, int max_per_peer)
-      : handlers_(handlers), max_per_peer_(max_per_peer) {}
+  // Both outlive the callers.
+  Callers(const Handlers* handlers, const Connections* connections)
+      : handlers_(handlers), connections_(connections) {}
 
   // Caller, deadline and connection of a call. `cancelled` is set when the call is cancelled.
   Call MakeCall(const grpc::ServerContextBase& context,
                 std::shared_ptr<const std::atomic<bool>> cancelled);
 
+  // Counts the calls that wait for their one reply; the number with this one.
+  int EnterUnary() { return unary_.fetch_add(1) + 1; }
+  void LeaveUnary() { unary_.fetch_sub(1); }
+
  private:
-  // RESOURCE_EXHAUSTED when the peer has too many connections.
-  absl::StatusOr<std::shared_ptr<Caller>> Find(const std::string& peer, Identity identity);
-  int CountOfPeer(const std::string& peer);
+  std::shared_ptr<Caller> Find(const std::string& peer, Identity identity);
 
   const Handlers* const handlers_;
-  const int max_per_peer_;
+  const Connections* const connections_;
+  std::atomic<int> unary_{0};
   std::mutex mutex_;
   std::map<std::string, std::weak_ptr<Caller>> callers_;  // by connection and token
   std::size_t sweep_at_ = 64;  // size at which entries without calls are removed

@@ -17,6 +17,7 @@
 #include "server/host/text.h"
 #include "server/rpc/call_queue.h"
 #include "server/rpc/callers.h"
+#include "server/rpc/connections.h"
 #include "server/rpc/health.h"
 #include "server/rpc/method_calls.h"
 #include "server/rpc/reflection.h"
@@ -26,8 +27,12 @@ namespace {
 
 constexpr int kReceiveWindow = 1 << 20;  // what a client may send ahead [B]
 constexpr std::size_t kMemoryQuota = std::size_t{512} << 20;
-constexpr int kIdleConnectionMs = 30 * 60 * 1000;  // without calls; clients reconnect unseen
+constexpr int kAgeGraceMs = 10'000;  // in which calls of a connection that is too old can end
 constexpr unsigned kRefreshSeconds = 1;
+
+int ToMs(std::chrono::milliseconds time) {
+  return static_cast<int>(time.count());
+}
 
 // What gRPC says is mostly about clients, such as failed handshakes, and must not fill the log.
 void LogFromGrpc(gpr_log_func_args* what) {
@@ -60,20 +65,21 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(Handlers* handlers
                                                               const Options& options) {
   gpr_set_log_function(LogFromGrpc);
   std::unique_ptr<GrpcServer> server(new GrpcServer());
-  server->callers_ = std::make_unique<Callers>(handlers, options.max_connections_per_peer);
+  auto connections = Connections::Listen(
+      options.bind, options.port, {options.max_connections, options.max_connections_per_peer},
+      options.counters);
+  if (!connections.ok()) return connections.status();
+  server->connections_ = *std::move(connections);
+  server->callers_ = std::make_unique<Callers>(handlers, server->connections_.get());
   server->AddMethods(handlers);
 
   grpc::ServerBuilder builder;
-  const std::string& bind = options.bind;
-  const bool bracketed = bind.find(':') != std::string::npos && bind.front() != '[';
-  const std::string address = bracketed ? absl::StrCat("[", bind, "]:", options.port)
-                                        : absl::StrCat(bind, ":", options.port);
   server->certificates_ = options.certificates;
-  builder.AddListeningPort(address, MakeCredentials(options.certificates.get()), &server->port_);
+  auto acceptor = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+      MakeCredentials(options.certificates.get()));
   server->calls_ = std::make_unique<CallQueue>(&builder);
 
-  // without this, two servers could share a port and each get half of the calls
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 15'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
@@ -84,19 +90,22 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(Handlers* handlers
   // it would measure each connection with pings, to adapt the window for what clients send
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kReceiveWindow);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleConnectionMs);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, ToMs(options.max_idle));
+  if (options.max_age.count() > 0) {
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, ToMs(options.max_age));
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, kAgeGraceMs);
+  }
   builder.SetMaxReceiveMessageSize(kMaxReceivedBytes);
   builder.SetMaxSendMessageSize(-1);
   grpc::ResourceQuota quota("pliant");
   builder.SetResourceQuota(quota.Resize(kMemoryQuota));
 
   server->server_ = builder.BuildAndStart();
-  if (server->server_ == nullptr || server->port_ == 0) {
-    return absl::UnavailableError(absl::StrCat("cannot listen on ", address, " for gRPC"));
-  }
+  if (server->server_ == nullptr) return absl::UnavailableError("gRPC does not start");
   server->calls_->Start([own = server.get()](std::unique_ptr<Arrival> arrival) {
     own->ServeCall(std::move(arrival));
   });
+  server->connections_->Start(std::move(acceptor));
   return server;
 }
 
@@ -143,12 +152,17 @@ void GrpcServer::ServeCall(std::unique_ptr<Arrival> arrival) const {
   Refuse(std::move(arrival), unknown);
 }
 
+int GrpcServer::port() const {
+  return connections_->port();
+}
+
 void GrpcServer::StopServing() {
   health_->StopServing();
 }
 
 void GrpcServer::Shutdown(std::chrono::milliseconds timeout) {
   if (server_ == nullptr) return;
+  connections_->Stop();
   server_->Shutdown(std::chrono::system_clock::now() + timeout);
   server_->Wait();
   calls_->Stop();

@@ -20,29 +20,35 @@ class UnaryCall final : public RpcCall {
             std::unique_ptr<Arrival> arrival)
       : RpcCall(std::move(arrival)),
         handlers_(handlers),
+        callers_(callers),
         method_(method),
         call_(callers->MakeCall(context(), cancelled_)) {
+    // several clients are served at the same time, by other threads
+    call_.lends_thread = callers_->EnterUnary() == 1;
     StartRead(&request_);
   }
 
  private:
   void OnReadDone(bool ok) override {
     if (!ok) {
-      return Finish(
-          ToGrpc(absl::InvalidArgumentError("the request is missing, cut off or too large")));
+      return Reply(absl::InvalidArgumentError("the request is missing, cut off or too large"));
     }
     Dispatch(*handlers_, call_, method_, ReadBuffer(request_),
-             [this](const absl::StatusOr<std::string>& reply) {
-               if (!reply.ok()) return Finish(ToGrpc(reply.status()));
-               StartWriteAndFinish(WriteBuffer(*reply), grpc::Status::OK);
-             });
+             [this](const absl::StatusOr<std::string>& reply) { Reply(reply); });
   }
   void OnCancel() override { cancelled_->store(true); }
 
+  void Reply(const absl::StatusOr<std::string>& reply) {
+    callers_->LeaveUnary();
+    if (!reply.ok()) return Finish(ToGrpc(reply.status()));
+    StartWriteAndFinish(WriteBuffer(*reply), grpc::Status::OK);
+  }
+
   Handlers* const handlers_;
+  Callers* const callers_;
   const std::string_view method_;
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
-  const Call call_;
+  Call call_;
   ByteBuffer request_;
 };
 

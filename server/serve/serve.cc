@@ -11,6 +11,7 @@
 #include "google/protobuf/stubs/logging.h"
 #include "spdlog/sinks/stdout_color_sinks.h"
 #include "spdlog/spdlog.h"
+#include <sys/resource.h>
 
 #include "physics/scene/scene.h"
 #include "server/serve/server.h"
@@ -28,6 +29,14 @@ void LogToStderr() {
   spdlog::set_default_logger(std::move(logger));
   // protobuf prints a line for each malformed message, and a client may send any number
   google::protobuf::SetLogHandler(nullptr);
+}
+
+// As many descriptors as the system allows: connections of gRPC have two.
+void AllowDescriptors() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 bool IsLoopback(const std::string& bind) {
@@ -62,6 +71,7 @@ int Serve(const ServeOptions& options) {
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);  // a file that grows too large is an error of its writer
   LogToStderr();
+  AllowDescriptors();
   if (IsExposed(options)) {
     std::fprintf(stderr,
                  "pliantd: other machines can reach --bind %s: give --tls-cert and --tls-key, and "

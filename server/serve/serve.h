@@ -32,16 +32,19 @@ struct ServeOptions {
   std::vector<std::string> allowed_hosts;    // names by which pages reach this server
   std::string version = "unknown";           // reported to clients
 
-  std::string tokens_file;   // of bearer tokens; empty: none
-  std::string jwt_keys;      // file of public keys that verify JWTs; empty: none
-  std::string jwt_audience;  // this server, as JWTs name it
-  std::string jwt_issuer;    // empty: any
-  std::string tls_cert;      // file of this server's certificate; empty: no TLS
-  std::string tls_key;       // file of its key
-  std::string client_ca;     // file of authorities whose clients are admitted; empty: any client
-  bool insecure = false;     // other machines may connect without TLS and tokens
-  std::string audit_log;     // file; empty: audit.log in data_dir, if there is one
-  int max_connections_per_peer = 256;
+  std::string tokens_file;     // of bearer tokens; empty: none
+  std::string jwt_keys;        // file of public keys that verify JWTs; empty: none
+  std::string jwt_audience;    // this server, as JWTs name it
+  std::string jwt_issuer;      // empty: any
+  std::string tls_cert;        // file of this server's certificate; empty: no TLS
+  std::string tls_key;         // file of its key
+  std::string client_ca;       // file of authorities whose clients are admitted; empty: any client
+  bool insecure = false;       // other machines may connect without TLS and tokens
+  std::string audit_log;       // file; empty: audit.log in data_dir, if there is one
+  int max_connections = 1024;  // of each port
+  int max_connections_per_peer = 256;  // of those, from one address
+  double max_connection_idle = 300;    // of gRPC, without calls [s]
+  double max_connection_age = 0;       // of gRPC [s]; 0: any
 };
 
 // Exit statuses of Serve.

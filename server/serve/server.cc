@@ -100,6 +100,10 @@ std::unique_ptr<StagedFiles> MakeTemporaryFolder() {
   return nullptr;
 }
 
+std::chrono::milliseconds ToMs(double seconds) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * seconds));
+}
+
 // Logs an error of files that were read again.
 void Report(const char* what, const absl::Status& status) {
   if (!status.ok())
@@ -184,13 +188,22 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServeOptions& option
   http.allowed_hosts = options.allowed_hosts;
   http.version = options.version;
   http.certificates = parts->certificates;
+  http.max_connections = options.max_connections;
   http.max_connections_per_peer = options.max_connections_per_peer;
+  const auto grpc_counters = std::make_shared<ConnectionCounters>();
+  http.grpc_counters = grpc_counters;
   auto gateway = HttpGateway::Start(parts->handlers.get(), http);
   if (!gateway.ok()) return PortTaken(gateway.status(), "--http-port");
   parts->http = *std::move(gateway);
-  auto grpc = GrpcServer::Start(
-      parts->handlers.get(),
-      {options.bind, options.grpc_port, parts->certificates, options.max_connections_per_peer});
+  auto grpc = GrpcServer::Start(parts->handlers.get(),
+                                {.bind = options.bind,
+                                 .port = options.grpc_port,
+                                 .certificates = parts->certificates,
+                                 .max_connections = options.max_connections,
+                                 .max_connections_per_peer = options.max_connections_per_peer,
+                                 .max_idle = ToMs(options.max_connection_idle),
+                                 .max_age = ToMs(options.max_connection_age),
+                                 .counters = grpc_counters});
   if (!grpc.ok()) return PortTaken(grpc.status(), "--grpc-port");
   parts->grpc = *std::move(grpc);
 

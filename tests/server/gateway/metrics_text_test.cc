@@ -67,7 +67,12 @@ TEST_F(Metrics, GaugesFollowLeasesAndConnections) {
   acquire.set_target("paddle");
   acquire.set_client("tester");
   Ask<v1::Lease>("ControlService/AcquireLease", acquire);
-  const std::string text = WriteMetrics(handlers_, {3, 5, 2e9});
+  const std::string text = WriteMetrics(handlers_, {.connections = 3,
+                                                    .websockets = 5,
+                                                    .refused = 2,
+                                                    .grpc_connections = 7,
+                                                    .grpc_refused = 1,
+                                                    .certificate_expires = 2e9});
   EXPECT_THAT(text, HasSubstr("\npliant_leases{world=\"w\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("\npliant_http_connections 3\n"));
   EXPECT_THAT(text, HasSubstr("\npliant_websocket_clients 5\n"));

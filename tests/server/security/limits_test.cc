@@ -1,7 +1,11 @@
 // One client cannot take what belongs to all.
 
+#include <array>
+
 #include "boost/asio/io_context.hpp"
 #include "boost/beast/core.hpp"
+#include "boost/beast/http.hpp"
+#include "gmock/gmock.h"
 
 #include "server/service/call.h"
 #include "tests/server/serve/server_test_base.h"
@@ -29,8 +33,118 @@ class Limits : public ServerTest {
     }
   }
 
+  // A connection to the gRPC port from another address of this machine, which says nothing.
+  boost::asio::ip::tcp::socket ConnectFrom(const char* address) {
+    using boost::asio::ip::make_address, boost::asio::ip::tcp;
+    tcp::socket socket(io_, tcp::endpoint(make_address(address), 0));
+    socket.connect(tcp::endpoint(make_address("127.0.0.1"),
+                                 static_cast<unsigned short>(server_->grpc_port())));
+    const timeval limit{kPatience.count(), 0};
+    setsockopt(socket.native_handle(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    return socket;
+  }
+  // Whether the server closes a connection: soon, or once it is too long silent.
+  static bool IsClosedSoon(boost::asio::ip::tcp::socket& socket) {
+    const auto start = std::chrono::steady_clock::now();
+    boost::beast::error_code error;
+    std::array<char, 4096> bytes{};
+    while (!error) socket.read_some(boost::asio::buffer(bytes), error);
+    return error != boost::asio::error::would_block &&
+           std::chrono::steady_clock::now() - start < std::chrono::seconds(10);
+  }
+  // A call through a connection of its own.
+  grpc::Status Visit() {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    const auto channel = grpc::CreateCustomChannel(server_->grpc_address(),
+                                                   grpc::InsecureChannelCredentials(), arguments);
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    v1::ServerInfo info;
+    return v1::WorldService::NewStub(channel)->GetServer(&context, v1::GetServerRequest(), &info);
+  }
+  // Closes the connection of the stubs.
+  void LeaveGrpc() {
+    worlds_.reset();
+    streams_.reset();
+    control_.reset();
+    channel_.reset();
+  }
+  std::string FetchMetrics() {
+    namespace http = boost::beast::http;
+    boost::beast::tcp_stream stream(SocketClient::Connect(&io_, server_->http_port(), kPatience));
+    http::request<http::empty_body> request{http::verb::get, "/metrics", 11};
+    request.set(http::field::host, "127.0.0.1");
+    http::write(stream, request);
+    boost::beast::flat_buffer buffer;
+    http::response<http::string_body> response;
+    http::read(stream, buffer, response);
+    return response.body();
+  }
+
   boost::asio::io_context io_;
 };
+
+TEST_F(Limits, IdleGrpcConnectionsCountAndTheRefusalSaysWhy) {
+  std::vector<boost::asio::ip::tcp::socket> idle;
+  for (int i = 0; i < kMaxConnections; ++i) idle.push_back(ConnectFrom("127.0.0.1"));
+  const grpc::Status refused = Visit();
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.error_message(), testing::HasSubstr("--max-connections-per-peer"));
+  const std::string metrics = FetchMetrics();
+  EXPECT_THAT(metrics, testing::HasSubstr("\npliant_grpc_connections 3\n"));
+  EXPECT_THAT(metrics, testing::HasSubstr("pliant_connections_refused_total{port=\"grpc\"} 1\n"));
+  idle.pop_back();
+  EXPECT_TRUE(WaitUntil([this] { return Visit().ok(); }));
+}
+
+TEST_F(Limits, PeerWithTooManyGrpcConnectionsHarmsNobodyElse) {
+  constexpr int kFlood = 200;  // more than are answered before they are closed
+  std::vector<boost::asio::ip::tcp::socket> flood;
+  for (int i = 0; i < kFlood; ++i) flood.push_back(ConnectFrom("127.0.0.2"));
+  const grpc::Status other = Visit();
+  EXPECT_TRUE(other.ok()) << other.error_message();
+  int closed = 0;
+  for (int i = kMaxConnections; i < kFlood; ++i) closed += IsClosedSoon(flood[i]);
+  EXPECT_EQ(closed, kFlood - kMaxConnections);
+}
+
+TEST_F(Limits, TenThousandGrpcConnectionsThatComeAndGoLeaveTheirPlaces) {
+  for (int i = 0; i < 10'000; ++i) ConnectFrom("127.0.0.2");
+  EXPECT_TRUE(WaitUntil([this] {
+    return FetchMetrics().find("\npliant_grpc_connections 0\n") != std::string::npos;
+  }));
+  EXPECT_TRUE(Visit().ok());
+}
+
+class TotalLimit : public Limits {
+ protected:
+  void Configure(ServeOptions* options) override { options->max_connections = 4; }
+};
+
+TEST_F(TotalLimit, GrpcConnectionsOfAllPeersTogetherAreBounded) {
+  std::vector<boost::asio::ip::tcp::socket> idle;
+  for (const char* peer : {"127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5"})
+    idle.push_back(ConnectFrom(peer));
+  const grpc::Status refused = Visit();
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.error_message(), testing::HasSubstr("--max-connections bounds"));
+  idle.pop_back();
+  EXPECT_TRUE(WaitUntil([this] { return Visit().ok(); }));
+}
+
+class ShortLives : public Limits {
+ protected:
+  void Configure(ServeOptions* options) override { options->max_connection_idle = 1; }
+};
+
+TEST_F(ShortLives, GrpcConnectionWithoutCallsIsClosed) {
+  ASSERT_TRUE(Create("w").ok());
+  const auto connections = [this] { return FetchMetrics().find("\npliant_grpc_connections 0\n"); };
+  EXPECT_TRUE(WaitUntil([&] { return connections() != std::string::npos; }));
+  EXPECT_TRUE(Create("v").ok());  // clients come back by themselves
+}
 
 TEST_F(Limits, SocketsOfOnePeerAreBoundedAndAPlaceIsFreeAgain) {
   std::vector<std::unique_ptr<SocketClient>> sockets;
@@ -44,6 +158,7 @@ TEST_F(Limits, SocketsOfOnePeerAreBoundedAndAPlaceIsFreeAgain) {
 
 TEST_F(Limits, GrpcConnectionsOfOnePeerAreBoundedAndAPlaceIsFreeAgain) {
   ASSERT_TRUE(Create("w").ok());
+  LeaveGrpc();
   struct Watcher {
     std::unique_ptr<v1::StreamService::Stub> stub;
     grpc::ClientContext context;
@@ -75,7 +190,7 @@ TEST_F(Limits, GrpcConnectionsOfOnePeerAreBoundedAndAPlaceIsFreeAgain) {
     return grpc::Status::OK;
   };
   std::vector<std::unique_ptr<Watcher>> watchers(kMaxConnections);
-  // the connection that created the world counts until its call has ended on the server
+  // the connection that created the world counts until the server has closed it
   for (auto& watcher : watchers) ASSERT_TRUE(WaitUntil([&] { return watch(&watcher).ok(); }));
   std::unique_ptr<Watcher> more;
   EXPECT_EQ(watch(&more).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
