@@ -12,6 +12,7 @@ const SceneCourse kFirstSecond[] = {
     {"allegro_grasp", 120, true, {120, 120, 120}},
     {"arch", 25, true, {25, 25, 25}},
     {"ball_on_slope", 300, true, {300, 300, 300}},
+    {"ball_squish", 300, true, {300, 300, 300}},
     {"beam_insertion", 120, true, {120, 120, 120}},
     {"bending_bar", 100, false, {100, 100, 100}},
     {"block_slide", 50, true, {50, 50, 50}},

@@ -14,6 +14,7 @@ const SceneCourse kFirstSteps[] = {
     {"allegro_grasp", 25, true, {25, 25, 25, 25}},
     {"arch", 25, true, {25, 25, 25, 25}},
     {"ball_on_slope", 25, true, {25, 25, 25, 25}},
+    {"ball_squish", 25, true, {25, 25, 25, 25}},
     {"beam_insertion", 25, true, {25, 25, 25, 25}},
     {"bending_bar", 25, false, {25, 25, 25, 25}},
     {"block_slide", 25, true, {25, 25, 25, 25}},
