@@ -180,6 +180,9 @@ class DynamicsBlock {
   // A step in compliance form. Same as NewStep for a block that is a single body and has no such
   // form.
   virtual std::unique_ptr<BlockStep> NewCompliantStep() const { return NewStep(); }
+  // A step for methods that take forces from NewForceBalance: A and the free motion need nothing
+  // but inertia, if that is cheaper. Same as NewStep otherwise.
+  virtual std::unique_ptr<BlockStep> NewMassStep() const { return NewStep(); }
   virtual BlockAbilities abilities() const = 0;
   // The block as a differential equation; null where it cannot give its forces at any velocity.
   virtual std::unique_ptr<ForceBalance> NewForceBalance() const { return nullptr; }

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 
 #include "physics/fem/assembly.h"
+#include "physics/fem/node_step.h"
 
 namespace pliant::physics {
 namespace {
@@ -213,10 +215,63 @@ class FemBalance final : public ForceBalance {
   FemModel::Deformation at_;
 };
 
+class FemMassStep final : public NodeStep {
+ public:
+  explicit FemMassStep(std::shared_ptr<const FemModel> model)
+      : NodeStep(std::move(model)), A_(&pattern_) {}
+
+  absl::Status Pose(const Stage& stage, const BlockState& base,
+                    const BlockInputs& inputs) override {
+    return Start(stage, base, inputs);
+  }
+  absl::Status Factor(std::span<const int> participants) override {
+    participants_.assign(participants.begin(), participants.end());
+    const int n = static_cast<int>(participants.size());
+    pattern_.num_nodes = n;
+    pattern_.column_starts.resize(n + 1);
+    pattern_.rows.resize(n);
+    std::iota(pattern_.column_starts.begin(), pattern_.column_starts.end(), 0);
+    std::iota(pattern_.rows.begin(), pattern_.rows.end(), 0);
+    A_.values.assign(9 * participants.size(), 0.0);
+    for (int k = 0; k < n; ++k) {
+      for (int r = 0; r < 3; ++r)
+        A_.values[9 * std::size_t(k) + 4 * r] = model_->node_mass[participants[k]];
+    }
+    return absl::OkStatus();
+  }
+  solvers::SchurComplement schur_complement() const override { return {&A_, pattern_.rows}; }
+  void CalcFreeMotion(std::span<double> v_star) const override {
+    std::ranges::copy(v0_, v_star.begin());
+  }
+  void Complete(std::span<const double> v_participants, std::span<double> v) const override {
+    for (std::size_t k = 0; k < participants_.size(); ++k)
+      std::copy_n(&v_participants[3 * k], 3, &v[3 * std::size_t(participants_[k])]);
+  }
+  void CalcMomentumResidual(std::span<const double> v, std::span<double> residual) override {
+    for (std::size_t i = 0; i < v.size(); ++i)
+      residual[i] = model_->node_mass[i / 3] * (v[i] - v0_[i]);
+  }
+  void MultiplyTangent(std::span<const double> x, std::span<double> y) const override {
+    for (std::size_t i = 0; i < x.size(); ++i) y[i] = model_->node_mass[i / 3] * x[i];
+  }
+  void CalcTangentDiagonal(std::span<double> diagonal) const override {
+    for (std::size_t i = 0; i < diagonal.size(); ++i) diagonal[i] = model_->node_mass[i / 3];
+  }
+
+ private:
+  solvers::BlockPattern pattern_;  // of the participants: its diagonal
+  solvers::BlockMatrix A_;
+  std::vector<int> participants_;
+};
+
 }  // namespace
 
 std::unique_ptr<ForceBalance> MakeFemBalance(std::shared_ptr<const FemModel> model) {
   return std::make_unique<FemBalance>(std::move(model));
+}
+
+std::unique_ptr<BlockStep> MakeFemMassStep(std::shared_ptr<const FemModel> model) {
+  return std::make_unique<FemMassStep>(std::move(model));
 }
 
 }  // namespace pliant::physics

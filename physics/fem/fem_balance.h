@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "physics/dynamics/block.h"
 #include "physics/fem/fem_model.h"
 
 namespace pliant::physics {
@@ -10,5 +11,8 @@ namespace pliant::physics {
 // mass, the exact stiffness K and rotations of elements where they are. x is the displacement of
 // the nodes.
 std::unique_ptr<ForceBalance> MakeFemBalance(std::shared_ptr<const FemModel> model);
+
+// The step that goes with it, whose A are the masses of the nodes.
+std::unique_ptr<BlockStep> MakeFemMassStep(std::shared_ptr<const FemModel> model);
 
 }  // namespace pliant::physics

@@ -43,6 +43,7 @@ class FemBlock final : public DynamicsBlock,
   std::unique_ptr<BlockStep> NewCompliantStep() const override {
     return MakeParticleFemStep(model_);
   }
+  std::unique_ptr<BlockStep> NewMassStep() const override { return MakeFemMassStep(model_); }
   double mass(int) const override { return model_->mass; }
 
   void SetInitialState(MutableBlockState state) const override {

@@ -45,7 +45,7 @@ class SmoothStepper final : public Stepper {
   explicit SmoothStepper(const Model& model)
       : model_(model),
         options_(model.method.smooth),
-        stages_(model, Terms::kMomentum),
+        stages_(model, Terms::kMass),
         balance_(model) {
     for (const Body& body : model.bodies) rest_areas_.push_back(CalcRestArea(body));
     balance_.with_sliding_basis = options_.sliding_basis;

@@ -91,7 +91,9 @@ void PoseBlock(int b, const State& state, StepBlocks* blocks) {
 StepBlocks::StepBlocks(const Model& model, Terms terms)
     : model(model), terms(terms), motions(model) {
   for (const auto& block : model.blocks) {
-    steps.push_back(terms == Terms::kCompliance ? block->NewCompliantStep() : block->NewStep());
+    steps.push_back(terms == Terms::kCompliance ? block->NewCompliantStep()
+                    : terms == Terms::kMass     ? block->NewMassStep()
+                                                : block->NewStep());
     abilities.push_back(steps.back()->abilities());
     followed_bodies.push_back(block->followed_bodies());
     is_prescribed.push_back(block->is_prescribed());

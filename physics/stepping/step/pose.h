@@ -24,7 +24,9 @@ enum class Terms {
   kMomentum,
   // Compliance form of the blocks that have one (see CompliantForm): all of their groups
   // participate, each with its own A.
-  kCompliance
+  kCompliance,
+  // Inertia alone: for methods that evaluate the blocks' forces themselves (see ForceBalance).
+  kMass
 };
 
 // Offsets of the blocks' velocity spaces in the vectors of a step, concatenated in Model order.

@@ -15,7 +15,7 @@ namespace pliant::physics {
 // the others.
 struct Reduction {
   explicit Reduction(const StepBlocks& blocks)
-      : batches(blocks.model, blocks.terms == Terms::kCompliance) {}
+      : batches(blocks.model, blocks.terms == Terms::kCompliance || blocks.terms == Terms::kMass) {}
 
   Batches batches;
   // By StepBlocks::spaces: the free motion (of participating blocks, at the participants only), and

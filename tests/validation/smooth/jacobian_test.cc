@@ -14,7 +14,7 @@ class Posed {
   explicit Posed(const std::string& bodies, bool is_anchored)
       : world_(LoadWorld(absl::StrCat(
             "sleeping: false\nmethod: {smooth: {}}\ncontact: {margin: 0.004}\nbodies:\n", bodies))),
-        stages_(world_.model(), Terms::kMomentum),
+        stages_(world_.model(), Terms::kMass),
         balance_(world_.model()) {
     const State& state = world_.state();
     EXPECT_TRUE(PoseStep({}, ThetaMethod(kJacobianStep), state, &stages_).ok());
