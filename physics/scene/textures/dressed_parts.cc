@@ -4,15 +4,23 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 
-#include "physics/scene/mesh_files/mesh_cursor.h"
 #include "physics/scene/textures/image_file.h"
 
 namespace pliant::physics {
 namespace {
 
 constexpr std::size_t kMaxParts = 256;  // of a surface; with more it is of one colour
+constexpr std::size_t kMaxName = 120;   // of a file, in messages [B]
+
+// A name in quotes, its end where it is long.
+std::string InQuotes(const std::string& name) {
+  const bool is_long = name.size() > kMaxName;
+  const std::string end = is_long ? name.substr(name.size() - kMaxName) : name;
+  return absl::StrCat(is_long ? "\"…" : "\"", absl::Utf8SafeCHexEscape(end), "\"");
+}
 
 // Replaces %20 by a space, and so on, as URIs write them.
 std::string Unescape(const std::string& name) {
@@ -37,8 +45,8 @@ absl::StatusOr<std::string> ReadByName(std::string name, const CompanionFiles& r
   std::replace(name.begin(), name.end(), '\\', '/');
   const bool is_elsewhere =
       name.starts_with('/') || name.starts_with("file:") || name.substr(1, 1) == ":";
-  absl::Status first = absl::NotFoundError(
-      absl::StrCat(Quote(name), " is a path of another folder; expected one relative to its own"));
+  absl::Status first = absl::NotFoundError(absl::StrCat(
+      InQuotes(name), " is a path of another folder; expected one relative to its own"));
   if (!is_elsewhere) {
     absl::StatusOr<std::string> bytes = read(name);
     if (bytes.ok()) return bytes;
@@ -58,7 +66,7 @@ std::shared_ptr<const Image> ReadTexture(const TextureSource& source, const std:
   const bool is_within = !source.bytes.empty();
   const std::string what = is_within
                                ? "an image within the file is not shown: it "
-                               : absl::StrCat("texture ", Quote(source.name), " is not shown: ");
+                               : absl::StrCat("texture ", InQuotes(source.name), " is not shown: ");
   absl::StatusOr<std::string> bytes =
       is_within ? absl::StatusOr<std::string>(source.bytes) : ReadByName(source.name, read);
   if (!bytes.ok()) {

@@ -95,8 +95,10 @@ TEST(DressedParts, WhatCannotBeShownIsLeftOutWithItsNameAndAMend) {
   const Dressed lost = Read(kObj, "a.obj", {{"a b.mtl", kMtl}});
   ASSERT_EQ(lost.parts.size(), 2u);
   EXPECT_EQ(lost.parts[0].appearance, nullptr);
-  EXPECT_THAT(lost.warnings, ElementsAre(testing::AllOf(HasSubstr("a.obj: texture \"textures"),
-                                                        HasSubstr("no such file. Put it there"))));
+  EXPECT_THAT(lost.warnings,
+              ElementsAre(testing::AllOf(
+                  HasSubstr("a.obj: texture \"textures\\\\wood floor.png\" is not shown"),
+                  HasSubstr("no such file. Put it there"))));
   const auto with = [](const std::string& image) {
     return Read(kObj, "a.obj", {{"a b.mtl", kMtl}, {"textures/wood floor.png", image}}).warnings;
   };
