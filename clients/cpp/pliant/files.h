@@ -15,8 +15,8 @@ namespace pliant {
 using UploadProgress = std::function<void(std::size_t, std::size_t, const std::string&)>;
 
 // Files below `folder` that a scene names, and those that robots and meshes among them name, by
-// their paths relative to the folder, sorted. A file counts as named where its name without folders is
-// mentioned, so that packages and mesh folders need not be resolved; the server does that. Where
+// their paths relative to the folder, sorted. A file counts as named where its name without folders
+// is mentioned, so that packages and mesh folders need not be resolved; the server does that. Where
 // packages or models are mentioned, their manifests count too. Hidden folders are not searched.
 // INVALID_ARGUMENT if the folder holds too many files, or files that cannot be read.
 absl::StatusOr<std::vector<std::string>> FindNamedFiles(const std::string& scene,
