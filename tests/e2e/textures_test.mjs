@@ -288,6 +288,17 @@ test('a picture that the browser cannot decode leaves the body in its colour', k
   });
 });
 
+test('an OBJ that is opened with its material and its picture shows them', kTest, async () => {
+  await withPage(join('scenes', 'soft_ball.yaml'), async (page) => {
+    const chooser = page.waitForEvent('filechooser');
+    await page.click('#open-files');
+    await (await chooser).setFiles(['cube.obj', 'cube.mtl', 'quarters.png'].map((name) => join(folder, name)));
+    await until(page, 'the cube is shown', () => pliant.connection.state === 'live' && pliant.soft.cube);
+    await texturesCome(page, 1);
+    assertQuarters(await census(page));
+  });
+});
+
 test('the painted ladybird keeps its paint while the gripper squeezes it', kTest, async () => {
   await withPage(join('scenes', 'rubber_ladybird.yaml'), async (page) => {
     await texturesCome(page, 1);
