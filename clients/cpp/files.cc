@@ -25,11 +25,13 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxFiles = 50'000;  // below the folder of a scene
 
-// Files that name other files.
+// Files that name other files: robots, and meshes and materials, with the names at the beginning.
 constexpr std::array<std::string_view, 5> kRobotSuffixes{".urdf", ".xml", ".sdf", ".mjcf",
                                                          ".config"};
 constexpr std::array<std::string_view, 10> kMeshSuffixes{".obj", ".stl", ".ply", ".gltf", ".glb",
                                                          ".dae", ".msh", ".vtk", ".mesh", ".inp"};
+constexpr std::array<std::string_view, 4> kNamingMeshSuffixes{".obj", ".mtl", ".gltf", ".dae"};
+constexpr std::size_t kMaxText = 4 << 20;  // of a file that is searched for names [B]
 constexpr std::array<std::string_view, 2> kManifests{"package.xml", "model.config"};
 
 struct Candidate {
@@ -78,6 +80,11 @@ bool HasSuffix(const fs::path& path, const Suffixes& suffixes) {
   std::ranges::transform(suffix, suffix.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return std::ranges::find(suffixes, suffix) != suffixes.end();
+}
+
+// Whether a file, by its name, is one that names others.
+bool NamesFiles(const fs::path& path) {
+  return HasSuffix(path, kRobotSuffixes) || HasSuffix(path, kNamingMeshSuffixes);
 }
 
 bool MayNameFile(const std::string& scene) {
@@ -136,9 +143,10 @@ absl::StatusOr<std::vector<std::string>> FindNamedFiles(const std::string& scene
       const bool is_manifest = std::ranges::find(kManifests, file.name) != kManifests.end();
       if (!(is_manifest && has_packages) && !Mentions(text, file.name)) return false;
       named.push_back(file.path.generic_string());
-      if (!HasSuffix(file.path, kRobotSuffixes)) return true;
+      if (!NamesFiles(file.path)) return true;
       absl::StatusOr<std::string> content = ReadWholeFile((folder / file.path).string());
       if (content.ok()) {
+        content->resize(std::min(content->size(), kMaxText));
         texts.push_back(*std::move(content));
       } else {
         status = content.status();
@@ -159,7 +167,7 @@ absl::StatusOr<std::vector<std::string>> FindImportedFiles(const std::vector<std
                                                            const fs::path& folder) {
   std::vector<std::string> files = imported;
   for (const std::string& file : imported) {
-    if (!HasSuffix(file, kRobotSuffixes)) continue;
+    if (!NamesFiles(file)) continue;
     const auto named = FindNamedFiles(absl::StrCat("file: ", file), folder);
     if (!named.ok()) return named.status();
     files.insert(files.end(), named->begin(), named->end());

@@ -13,6 +13,7 @@
 #include "physics/dynamics/inputs.h"
 #include "physics/dynamics/options.h"
 #include "physics/dynamics/state.h"
+#include "physics/geometry/appearance.h"
 #include "physics/geometry/mesh.h"
 #include "physics/geometry/shape.h"
 
@@ -23,7 +24,8 @@ enum class Motion { kFixed, kKinematic, kFree };
 // A shape that is drawn but does not collide.
 struct VisualShape {
   Shape shape;
-  Eigen::Vector4d color{0.7, 0.7, 0.7, 1};  // red, green, blue, alpha in 0 … 1
+  Eigen::Vector4d color{0.7, 0.7, 0.7, 1};                 // red, green, blue, alpha in 0 … 1
+  std::shared_ptr<const Appearance> appearance = nullptr;  // of a mesh; null: the colour alone
 };
 
 // Nodes of a block that collide individually, each as a ball.
@@ -66,6 +68,7 @@ struct Body {
   std::vector<Shape> shapes;         // rigid: in the body's frame
   std::vector<VisualShape> visuals;  // if not empty, viewers draw these instead of the shapes
   BoundarySurface surface;           // deformable: over the nodes of its block
+  EmbeddedSurface embedded;          // deformable: without parts, viewers draw the surface
   TouchingPoints points;             // instead of a surface: nodes of its block
   TetrahedralMesh mesh;              // deformable: at rest, in the body's frame
   bool self_contact = false;

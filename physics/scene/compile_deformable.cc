@@ -200,6 +200,7 @@ void SceneCompiler::DraftDeformableBody(const v1::DeformableBody& given, const s
     fem.mesh = *std::move(mesh);
     body.mesh = fem.mesh;
     body.surface = ExtractBoundary(fem.mesh);
+    if (given.has_visual()) EmbedVisual(given.visual(), path + ".visual", &body);
   }
   ReadRegions(given, path, draft);
   ReadActivations(given, path, draft);

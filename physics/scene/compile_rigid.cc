@@ -93,6 +93,7 @@ void SceneCompiler::DraftRigidBody(const v1::RigidBody& rigid, const std::string
     shapes_ok &= shape.has_value();
     if (shape.has_value()) body.shapes.push_back(*std::move(shape));
   }
+  if (rigid.has_visual()) body.visuals = ReadVisual(rigid.visual(), path + ".visual");
   if (rigid.shapes().empty())
     log_.Warning(path + ".shapes", "are missing: nothing can touch this body");
 

@@ -304,6 +304,7 @@ void SceneCompiler::BuildRobot(const RobotPlacement& placement) {
         VisualShape& visual = body.visuals.emplace_back();
         visual.shape = shape.shape;
         if (shape.color.has_value()) visual.color = *shape.color;
+        visual.appearance = shape.appearance;
       }
     }
     if (block == kWorldBlock) continue;

@@ -100,6 +100,7 @@ std::shared_ptr<const Model> SceneCompiler::Compile() {
   CompileProbes();
   if (log_.failed() || !GoesOn(kPartsShare)) return nullptr;
 
+  LimitImages();
   model_->Finish();
   CheckMethod();
   CheckOverlaps();

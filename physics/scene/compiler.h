@@ -53,6 +53,7 @@ class SurfaceMesh;
 class Target;
 class Teleoperation;
 class Velocity;
+class Visual;
 class VolumeConstraint;
 class VolumeMesh;
 class Within;
@@ -293,6 +294,14 @@ class SceneCompiler {
   std::optional<std::string> ReadMeshFile(const std::string& file, const std::string& path);
   // Path of a file named in the scene; nullopt when it must not be read.
   std::optional<std::string> FindFile(const std::string& file, const std::string& path);
+  // As above; an error in place of a message.
+  absl::StatusOr<std::string> LocateFile(const std::string& file) const;
+  // A surface that is drawn, in the body frame, in parts; none, with an error, when it cannot be
+  // read.
+  std::vector<VisualShape> ReadVisual(const v1::Visual& given, const std::string& path);
+  void EmbedVisual(const v1::Visual& given, const std::string& path, Body* body);
+  // Leaves out images beyond what viewers can hold, with a warning.
+  void LimitImages();
 
   // Index of the body called `name`; −1, and an error at `path`, when there is none, or only a
   // template.

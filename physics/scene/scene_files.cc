@@ -1,16 +1,22 @@
-// Mesh files of a scene: where they may be, and their part in the model's hash.
+// Mesh files of a scene: where they may be, and their part in the model's hash; visuals.
 
+#include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 
+#include "physics/geometry/meshing/embedding.h"
 #include "physics/scene/compiler.h"
+#include "physics/scene/mesh_files/surface_mesh_files.h"
 #include "physics/scene/mesh_files/volume_mesh_files.h"
 #include "physics/scene/robot_files/parts/files_by_name.h"
 #include "physics/scene/text/field_checks.h"
 #include "physics/scene/text/scalar_text.h"
+#include "physics/scene/textures/dressed_parts.h"
+#include "physics/scene/textures/image_file.h"
 #include "pliant/v1/scene.pb.h"
 #include "xxhash.h"
 
@@ -18,17 +24,16 @@ namespace pliant::physics {
 
 namespace fs = std::filesystem;
 
-std::optional<std::string> SceneCompiler::FindFile(const std::string& file,
-                                                   const std::string& path) {
-  if (file.empty()) {
-    Missing(path, "the path of a file", &log_);
-    return std::nullopt;
-  }
+namespace {
+
+constexpr double kMaxFromBody = 0.1;  // of a visual's vertex, relative to the body's size
+
+}  // namespace
+
+absl::StatusOr<std::string> SceneCompiler::LocateFile(const std::string& file) const {
   if (!options_.allow_files) {
-    log_.Error(path,
-               absl::StrCat(Quoted(file),
-                            " names a file, but files may not be read here. Use a primitive"));
-    return std::nullopt;
+    return absl::PermissionDeniedError(absl::StrCat(
+        Quoted(file), " names a file, but files may not be read here. Use a primitive"));
   }
   if (options_.jail.empty()) return (fs::path(folder_) / file).string();
   // resolve symbolic links and ".."
@@ -39,14 +44,25 @@ std::optional<std::string> SceneCompiler::FindFile(const std::string& file,
   if (!is_inside || !fs::exists(resolved, error)) {
     // files that were given without their folders
     const std::optional<std::string> same_name = FindFileByName(file, jail.string());
-    if (same_name.has_value()) return same_name;
+    if (same_name.has_value()) return *same_name;
   }
   if (!is_inside) {
-    log_.Error(path, absl::StrCat(Quoted(file),
-                                  " is outside the scene's folder; expected a path within it"));
-    return std::nullopt;
+    return absl::PermissionDeniedError(
+        absl::StrCat(Quoted(file), " is outside the scene's folder; expected a path within it"));
   }
   return resolved.string();
+}
+
+std::optional<std::string> SceneCompiler::FindFile(const std::string& file,
+                                                   const std::string& path) {
+  if (file.empty()) {
+    Missing(path, "the path of a file", &log_);
+    return std::nullopt;
+  }
+  absl::StatusOr<std::string> found = LocateFile(file);
+  if (found.ok()) return *std::move(found);
+  log_.Error(path, std::string(found.status().message()));
+  return std::nullopt;
 }
 
 std::optional<std::string> SceneCompiler::ReadMeshFile(const std::string& file,
@@ -61,6 +77,126 @@ std::optional<std::string> SceneCompiler::ReadMeshFile(const std::string& file,
   const XXH128_hash_t hash = XXH3_128bits(bytes->data(), bytes->size());
   absl::StrAppend(&mesh_hashes_, hash.high64, ",", hash.low64, ";");
   return *std::move(bytes);
+}
+
+std::vector<VisualShape> SceneCompiler::ReadVisual(const v1::Visual& given,
+                                                   const std::string& path) {
+  RigidTransform X_BV;
+  ReadPose(path + ".pose", given.pose(), &log_, &X_BV);
+  const double scale = given.has_scale() ? given.scale() : 1;
+  const bool ok = !given.has_scale() || CheckPositive(path + ".scale", scale, "factor", &log_, 1e9);
+  const std::optional<std::string> bytes = ReadMeshFile(given.file(), path + ".file");
+  if (!bytes.has_value() || !ok) return {};
+
+  // what the surface names is read from its own folder
+  const auto read = [&](const std::string& name,
+                        std::int64_t max_bytes) -> absl::StatusOr<std::string> {
+    if (fs::path(name).is_absolute()) {
+      return absl::PermissionDeniedError(
+          absl::StrCat(Quoted(name), " is not relative; expected a path in the file's own folder"));
+    }
+    const fs::path named = fs::path(given.file()).parent_path() / name;
+    const absl::StatusOr<std::string> place = LocateFile(named.lexically_normal().string());
+    if (!place.ok()) return place.status();
+    absl::StatusOr<std::string> found = ReadMeshFileBytes(*place, max_bytes, "image");
+    if (absl::IsNotFound(found.status()))
+      return absl::NotFoundError(absl::StrCat(named.string(), ": no such file"));
+    return found;
+  };
+  const auto read_mesh = [&](const std::string& name) { return read(name, kMaxMeshFileBytes); };
+  const auto read_image = [&](const std::string& name) { return read(name, kMaxImageBytes); };
+  const absl::StatusOr<SurfaceMeshFile> file = ReadOpenSurfaceMesh(*bytes, given.file(), read_mesh);
+  if (!file.ok()) {
+    log_.Error(path + ".file", std::string(file.status().message()));
+    return {};
+  }
+  std::vector<std::string> warnings;
+  std::vector<VisualShape> visuals;
+  for (const DressedPart& part : DressParts(*file, given.file(), read_image, &warnings)) {
+    auto mesh = std::make_shared<TriangleMesh>(*part.mesh);
+    for (Eigen::Vector3d& p : mesh->vertices) {
+      p *= scale;
+      if ((p.cwiseAbs().array() <= kMaxLength).all()) continue;
+      log_.Error(path + ".file", absl::StrCat("has a vertex beyond ", NumberText(kMaxLength),
+                                              " metres; expected less. Is the scale right?"));
+      return {};
+    }
+    VisualShape& visual = visuals.emplace_back();
+    visual.shape.X_BS = X_BV;
+    visual.shape.geometry = SurfaceMesh{std::move(mesh), nullptr};
+    if (part.color.has_value()) visual.color = *part.color;
+    visual.appearance = part.appearance;
+  }
+  for (const std::string& warning : warnings) log_.Warning(path + ".file", warning);
+  return visuals;
+}
+
+void SceneCompiler::EmbedVisual(const v1::Visual& given, const std::string& path, Body* body) {
+  const std::vector<VisualShape> visuals = ReadVisual(given, path);
+  if (visuals.empty() || body->mesh.tetrahedra.empty()) return;
+  std::vector<char> is_drawn(body->mesh.vertices.size(), 0), is_inner(is_drawn.size(), 0);
+  for (const int v : body->surface.vertices) is_drawn[v] = 1;
+  AxisAlignedBox bounds;
+  for (const Eigen::Vector3d& p : body->mesh.vertices) bounds.Include(p);
+  double farthest = 0;
+  for (const VisualShape& visual : visuals) {
+    const TriangleMesh& mesh = *std::get<SurfaceMesh>(visual.shape.geometry).mesh;
+    std::vector<Eigen::Vector3d> points;
+    for (const Eigen::Vector3d& p : mesh.vertices) points.push_back(visual.shape.X_BS * p);
+    const Embedding embedding = EmbedPoints(points, body->mesh, body->surface);
+    farthest = std::max(farthest, embedding.max_distance);
+    EmbeddedPart& part = body->embedded.parts.emplace_back();
+    part.nodes = embedding.nodes;
+    for (const Eigen::Vector4d& w : embedding.weights) {
+      part.weights.push_back({static_cast<float>(w[0]), static_cast<float>(w[1]),
+                              static_cast<float>(w[2]), static_cast<float>(w[3])});
+    }
+    part.triangles = mesh.triangles;
+    part.color = visual.color;
+    part.appearance = visual.appearance;
+    for (const std::array<int, 4>& nodes : part.nodes)
+      for (const int v : nodes) is_inner[v] = !is_drawn[v];
+  }
+  for (std::size_t v = 0; v < is_inner.size(); ++v)
+    if (is_inner[v]) body->embedded.inner_nodes.push_back(static_cast<int>(v));
+  const double size = (bounds.upper - bounds.lower).maxCoeff();
+  if (farthest > kMaxFromBody * size) {
+    log_.Warning(path,
+                 absl::StrCat("reaches ", NumberText(farthest), " m beyond the body, which is ",
+                              NumberText(size),
+                              " m long. Are its pose and its scale those of the body's mesh?"));
+  }
+}
+
+void SceneCompiler::LimitImages() {
+  std::map<std::string_view, bool> shown;          // by content: whether it is within the limit
+  std::vector<std::shared_ptr<const Image>> kept;  // those that are left out, for their bytes
+  std::int64_t pixels = 0;
+  int left_out = 0;
+  const auto limit = [&](std::shared_ptr<const Appearance>* appearance) {
+    if (*appearance == nullptr || (*appearance)->image == nullptr) return;
+    const Image& image = *(*appearance)->image;
+    const auto [known, fresh] = shown.emplace(image.bytes, true);
+    if (fresh) {
+      pixels += static_cast<std::int64_t>(image.width) * image.height;
+      known->second = pixels <= kMaxImagePixels;
+      left_out += !known->second;
+    }
+    if (known->second) return;
+    kept.push_back((*appearance)->image);
+    auto without = std::make_shared<Appearance>(**appearance);
+    without->image = nullptr;
+    without->texture_coordinates.clear();
+    *appearance = std::move(without);
+  };
+  for (Body& body : model_->bodies) {
+    for (VisualShape& visual : body.visuals) limit(&visual.appearance);
+    for (EmbeddedPart& part : body.embedded.parts) limit(&part.appearance);
+  }
+  if (left_out == 0) return;
+  log_.Warning("bodies", absl::StrCat("have ", pixels, " pixels of textures; expected at most ",
+                                      kMaxImagePixels, ". ", left_out,
+                                      " images are not shown; make them smaller"));
 }
 
 }  // namespace pliant::physics

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -79,7 +81,25 @@ void DescribeShape(const physics::Shape& shape, v1::ShapeDescription* message) {
   WriteGeometry(shape.geometry, message);
 }
 
-void DescribeRigid(const physics::Body& body, v1::RigidDescription* message) {
+void DescribeAppearance(const physics::Appearance& appearance, const KeepImage& keep_image,
+                        v1::Appearance* message) {
+  std::string colors;
+  for (const auto& rgba : appearance.vertex_colors) colors.append(rgba.begin(), rgba.end());
+  message->set_vertex_colors(std::move(colors));
+  if (appearance.image == nullptr || !keep_image) return;
+  for (const auto& [u, v] : appearance.texture_coordinates) {
+    message->add_texture_coordinates(u);
+    message->add_texture_coordinates(v);
+  }
+  v1::ImageRef* image = message->mutable_image();
+  *image->mutable_object() = keep_image(appearance.image);
+  image->set_media_type(appearance.image->media_type);
+  image->set_width(static_cast<std::uint32_t>(appearance.image->width));
+  image->set_height(static_cast<std::uint32_t>(appearance.image->height));
+}
+
+void DescribeRigid(const physics::Body& body, const KeepImage& keep_image,
+                   v1::RigidDescription* message) {
   message->set_name(body.name);
   message->set_motion(WriteMotion(body.motion));
   for (const physics::Shape& shape : body.shapes) DescribeShape(shape, message->add_shapes());
@@ -87,6 +107,8 @@ void DescribeRigid(const physics::Body& body, v1::RigidDescription* message) {
     v1::ShapeDescription* description = message->add_visuals();
     DescribeShape(visual.shape, description);
     for (int i = 0; i < 4; ++i) description->add_color(visual.color[i]);
+    if (visual.appearance != nullptr)
+      DescribeAppearance(*visual.appearance, keep_image, description->mutable_appearance());
   }
 }
 
@@ -106,8 +128,22 @@ void DescribePoints(const physics::Model& model, const physics::Body& body, int 
   message->mutable_decimated_vertices()->Add(kept.begin(), kept.end());
 }
 
+// `number_of`: of the body's nodes in frames.
+void DescribeEmbedded(const physics::EmbeddedPart& part, const std::vector<int>& number_of,
+                      const KeepImage& keep_image, v1::EmbeddedPart* message) {
+  for (const auto& nodes : part.nodes)
+    for (const int node : nodes) message->add_nodes(number_of[node]);
+  for (const auto& weights : part.weights)
+    for (const float weight : weights) message->add_weights(weight);
+  for (const auto& triangle : part.triangles)
+    for (const int vertex : triangle) message->add_indices(vertex);
+  for (int i = 0; i < 4; ++i) message->add_color(part.color[i]);
+  if (part.appearance != nullptr)
+    DescribeAppearance(*part.appearance, keep_image, message->mutable_appearance());
+}
+
 void DescribeDeformable(const physics::Model& model, const physics::Body& body,
-                        v1::DeformableDescription* message) {
+                        const KeepImage& keep_image, v1::DeformableDescription* message) {
   message->set_name(body.name);
   message->set_vertices(static_cast<int>(body.mesh.vertices.size()));
   message->set_tetrahedra(static_cast<int>(body.mesh.tetrahedra.size()));
@@ -119,11 +155,13 @@ void DescribeDeformable(const physics::Model& model, const physics::Body& body,
   if (const int count = physics::CountPoints(model, body); count > 0)
     return DescribePoints(model, body, count, message);
 
-  // number the surface's vertices as frames do
+  // number the nodes as frames do
   std::vector<int> surface_of(body.mesh.vertices.size(), -1);
   v1::TriangleMesh* surface = message->mutable_surface();
-  for (const int vertex : body.surface.vertices) {
-    surface_of[vertex] = message->surface_to_volume_size();
+  const DrawnNodes drawn(model, body);
+  for (std::size_t i = 0; i < drawn.size(); ++i) {
+    const int vertex = drawn[i];
+    surface_of[vertex] = static_cast<int>(i);
     message->add_surface_to_volume(vertex);
     for (int i = 0; i < 3; ++i)
       surface->add_vertices(static_cast<float>(body.mesh.vertices[vertex][i]));
@@ -131,6 +169,8 @@ void DescribeDeformable(const physics::Model& model, const physics::Body& body,
   for (const auto& triangle : body.surface.triangles) {
     for (const int vertex : triangle) surface->add_indices(surface_of[vertex]);
   }
+  for (const physics::EmbeddedPart& part : body.embedded.parts)
+    DescribeEmbedded(part, surface_of, keep_image, message->add_embedded());
   const DecimatedSurface decimated = DecimateSurface(body);
   message->mutable_decimated_vertices()->Add(decimated.vertices.begin(), decimated.vertices.end());
   message->mutable_decimated_triangles()->Add(decimated.triangles.begin(),
@@ -171,7 +211,8 @@ v1::World DescribeStatus(const std::string& id, const Published& published) {
   return world;
 }
 
-v1::WorldDescription DescribeModel(const std::string& id, const physics::Model& model) {
+v1::WorldDescription DescribeModel(const std::string& id, const physics::Model& model,
+                                   const KeepImage& keep_image) {
   v1::WorldDescription description;
   description.set_name(absl::StrCat("worlds/", id));
   description.set_scene_name(model.name);
@@ -180,9 +221,9 @@ v1::WorldDescription DescribeModel(const std::string& id, const physics::Model& 
   for (int i = 0; i < 3; ++i) description.add_gravity(model.gravity[i]);
   for (const physics::Body& body : model.bodies) {
     if (model.abilities_of(body).nodes != nullptr) {
-      DescribeDeformable(model, body, description.add_deformables());
+      DescribeDeformable(model, body, keep_image, description.add_deformables());
     } else {
-      DescribeRigid(body, description.add_rigid_bodies());
+      DescribeRigid(body, keep_image, description.add_rigid_bodies());
     }
   }
   DescribeRobots(model, &description);

@@ -23,7 +23,7 @@ std::uint64_t Mix(std::uint64_t x) {
 DecimatedSurface DecimateSurface(const physics::Body& body) {
   DecimatedSurface result;
   const std::size_t count = body.surface.triangles.size();
-  if (count < kMinTriangles) return result;
+  if (count < kMinTriangles || !body.embedded.parts.empty()) return result;
 
   // number the surface's vertices as descriptions and frames do
   std::vector<std::uint32_t> surface_of(body.mesh.vertices.size());
@@ -69,7 +69,7 @@ std::size_t EstimateDecimated(const physics::Model& model, const physics::Body& 
   const std::size_t count = drawn.size();
   if (drawn.are_points()) return count < kMinPoints ? count : (count - 1) / kReduction + 1;
   const std::size_t triangles = body.surface.triangles.size();
-  if (triangles < kMinTriangles) return count;
+  if (triangles < kMinTriangles || !body.embedded.parts.empty()) return count;
   // a closed surface has half as many vertices as triangles, an open one some more
   return std::min(count, 5 * triangles / kReduction / 8 + 16);
 }

@@ -11,19 +11,26 @@
 namespace pliant::server {
 
 // The nodes of a deformable body that frames contain, in the numbers of the body: the vertices of
-// its surface, or its points (physics::CountPoints).
+// its surface and the nodes within that carry its embedded surface, or its points
+// (physics::CountPoints).
 class DrawnNodes {
  public:
   // `body` must outlive this.
   DrawnNodes(const physics::Model& model, const physics::Body& body)
-      : surface_(body.surface.vertices), points_(physics::CountPoints(model, body)) {}
+      : surface_(body.surface.vertices),
+        inner_(body.embedded.inner_nodes),
+        points_(physics::CountPoints(model, body)) {}
 
   bool are_points() const { return points_ > 0; }
-  std::size_t size() const { return are_points() ? points_ : surface_.size(); }
-  int operator[](std::size_t i) const { return are_points() ? static_cast<int>(i) : surface_[i]; }
+  std::size_t size() const { return are_points() ? points_ : surface_.size() + inner_.size(); }
+  int operator[](std::size_t i) const {
+    if (are_points()) return static_cast<int>(i);
+    return i < surface_.size() ? surface_[i] : inner_[i - surface_.size()];
+  }
 
  private:
   const std::vector<int>& surface_;
+  const std::vector<int>& inner_;
   const std::size_t points_;
 };
 
@@ -35,7 +42,8 @@ struct DecimatedSurface {
 };
 
 // Keeps about a quarter of the triangles, chosen so that the shape at rest changes least. The same
-// for the same body. Empty for surfaces of fewer than 128 triangles, which need all of them.
+// for the same body. Empty for surfaces of fewer than 128 triangles, and for those that carry an
+// embedded one, which need all of them.
 DecimatedSurface DecimateSurface(const physics::Body& body);
 
 // One of every four points in their order, chosen by chance so that the rows of a lattice are

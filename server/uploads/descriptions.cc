@@ -32,8 +32,21 @@ void MoveLarge(std::size_t max_inline, Body* body, Objects* objects) {
 
 }  // namespace
 
-Descriptions::Pages Descriptions::MakePages(v1::WorldDescription whole, std::size_t max_inline) {
+Descriptions::Pages Descriptions::MakePages(const physics::Model& model, std::size_t max_inline) {
   Pages result;
+  std::map<const physics::Image*, v1::ObjectRef> images;
+  const auto keep = [&](const std::shared_ptr<const physics::Image>& image) {
+    const auto [known, fresh] = images.try_emplace(image.get());
+    v1::ObjectRef& object = known->second;
+    if (fresh) {
+      object.set_sha256(CalcSha256(image->bytes));
+      object.set_size(static_cast<std::int64_t>(image->bytes.size()));
+      result.objects.emplace(object.sha256(),
+                             std::shared_ptr<const std::string>(image, &image->bytes));
+    }
+    return object;
+  };
+  v1::WorldDescription whole = DescribeModel("", model, keep);
   v1::WorldDescription page = whole;
   page.clear_rigid_bodies();
   page.clear_deformables();
@@ -71,8 +84,7 @@ absl::StatusOr<v1::WorldDescription> Descriptions::Describe(
   }
   if (pages == nullptr) {
     // long work, without the lock; two requests at once make the same pages
-    pages = std::make_shared<const Pages>(
-        MakePages(DescribeModel("", *model), as_objects ? kMaxSmall : kMaxInline));
+    pages = std::make_shared<const Pages>(MakePages(*model, as_objects ? kMaxSmall : kMaxInline));
     std::lock_guard lock(mutex_);
     Known& known = known_[model.get()];
     known.model = model;

@@ -16,7 +16,7 @@
 namespace pliant::server {
 
 // Descriptions of models, each made once for all worlds of a model, in pages that fit into replies.
-// Bodies with large meshes are objects, which clients fetch in chunks and may keep.
+// Bodies with large meshes are objects, which clients fetch in chunks and may keep; so are images.
 class Descriptions {
  public:
   static constexpr std::size_t kMaxPage = 3 << 20;    // [B]
@@ -45,7 +45,7 @@ class Descriptions {
     std::shared_ptr<const Pages> forms[2];
   };
 
-  static Pages MakePages(v1::WorldDescription whole, std::size_t max_inline);
+  static Pages MakePages(const physics::Model& model, std::size_t max_inline);
 
   mutable std::mutex mutex_;
   std::map<const physics::Model*, Known> known_;

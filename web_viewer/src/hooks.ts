@@ -17,6 +17,7 @@ export interface PliantHooks {
   readonly soft: Record<string, SoftHook>;
   readonly points: Record<string, PointsHook>; // bodies of particles
   readonly particle: ParticleInfo | null; // the one that was clicked
+  readonly textures: { loaded: number; failed: number };
   readonly forces: Record<string, { force: number[]; contacts: number }>; // [N]
   readonly contacts: number;
   readonly realTimeRate: number;
@@ -134,6 +135,9 @@ export class Hooks {
       },
       get particle() {
         return bodies.particle;
+      },
+      get textures() {
+        return { ...bodies.textures };
       },
       get forces() {
         const entries = view()?.forces ?? [];

@@ -19,7 +19,7 @@ import { Stage } from './scene/stage';
 const canvas = element<HTMLCanvasElement>('view');
 const options = new URLSearchParams(location.search);
 const stage = openStage();
-const bodies = new Bodies(stage.software);
+const bodies = new Bodies(stage.software, () => stage.invalidate());
 stage.scene.add(bodies.root);
 const pullLine = new PullLine();
 stage.scene.add(pullLine.group);
@@ -164,7 +164,8 @@ function showWorld(world: WorldInfo): void {
   showGroups();
   const names = [...world.soft, ...world.points, ...world.robots, ...world.rigid].map(({ name }) => name);
   selected = names.includes(selected) ? selected : driven?.target || (names[0] ?? '');
-  chooseMeasure(legend.offer([...world.soft, ...world.points].map(({ fields }) => fields)));
+  const looks = world.soft.some(({ look }) => look) ? [Measure.appearance] : [];
+  chooseMeasure(legend.offer([looks, ...[...world.soft, ...world.points].map(({ fields }) => fields)]));
   panel.setBodies(names, selected);
   panel.setDriven(choices.map(label), choices.findIndex((choice) => choice === driven));
   bodies.markDriven(driven?.body ?? '');
@@ -193,7 +194,7 @@ function showFrame(frame: FrameInfo, now: number): void {
   bar.show(frame);
   showParticle();
   element('legend').hidden = bodies.coloured.length === 0;
-  if (shown.length > 0) legend.show(measure, range.range, { low, high }, shown[0].latest!.unit);
+  if (shown.length > 0 && measure !== Measure.appearance) legend.show(measure, range.range, { low, high }, shown[0].latest!.unit);
   status.showFault(frame, now);
   if (stoppedBefore !== frame.stopped) showLease();
   client.drawn(frame, buffers);
@@ -316,6 +317,9 @@ function toolJoints(robot: string, controller: string): string[] {
 function chooseMeasure(choice: MeasureId): void {
   if (choice !== measure) client.setMeasure(choice);
   measure = choice;
+  bodies.showFields(measure !== Measure.appearance);
+  legend.showScale(measure !== Measure.appearance);
+  stage.invalidate();
   range = new AutoRange(measure, client.world ? stiffest(client.world) : 0);
   legend.showLock(false);
 }

@@ -1,7 +1,8 @@
 import { create } from '@bufbuild/protobuf';
 import { expect, test } from 'vitest';
-import { Tier } from '../src/gen/pliant/v1/stream_pb';
+import { DeformableFrameSchema, FieldFrameSchema, Tier } from '../src/gen/pliant/v1/stream_pb';
 import { WorldDescriptionSchema } from '../src/gen/pliant/v1/world_pb';
+import { BufferPool, decodeSoft, type SoftSurface } from '../src/link/decode';
 import { describeWorld } from '../src/link/describe';
 
 const box = (color: number[] = []) => ({
@@ -91,4 +92,75 @@ test('a robot says whether it maps gamepads itself', () => {
 
 test('a robot has the groups that may be driven apart', () => {
   expect(world.robots.map(({ groups }) => groups)).toEqual([[{ name: 'wrist', joints: ['turn'] }], []]);
+});
+
+const kImage = { object: { sha256: 'abc', size: 4n }, mediaType: 'image/png', width: 2, height: 2 };
+
+test('a textured shape has the coordinates and colours of its render vertices', () => {
+  const triangles = {
+    pose: [0, 0, 0, 1, 0, 0, 0],
+    geometry: { case: 'triangles' as const, value: { vertices: [0, 0, 0, 1, 0, 0, 0, 1, 0], indices: [2, 0, 1] } },
+    color: [1, 1, 1, 1],
+    appearance: {
+      textureCoordinates: [0, 0, 1, 0, 0, 1],
+      vertexColors: Uint8Array.from([255, 0, 0, 255, 0, 255, 0, 255, 0, 0, 188, 255]),
+      image: kImage,
+    },
+  };
+  const { world } = describeWorld(create(WorldDescriptionSchema, { rigidBodies: [{ name: 'a', visuals: [triangles] }] }), '1');
+  const { geometry } = world.rigid[0].shapes[0];
+  if (geometry.type !== 'triangles') throw new Error(geometry.type);
+  expect(geometry.look?.image).toBe('abc');
+  expect([...geometry.positions]).toEqual([0, 1, 0, 0, 0, 0, 1, 0, 0]); // in the order of the corners
+  expect([...geometry.look!.coordinates!]).toEqual([0, 1, 0, 0, 1, 0]);
+  expect(geometry.look!.colors![2]).toBeCloseTo(0.5, 2); // 188 is half of the light
+  expect([...geometry.look!.colors!.slice(3)]).toEqual([1, 0, 0, 0, 1, 0]);
+});
+
+// A tetrahedron that carries a triangle and, as another part, a triangle of another colour.
+const carrier = {
+  name: 'toy',
+  surface: { vertices: [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1], indices: [0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3] },
+  surfaceToVolume: [4, 5, 6, 9],
+  fields: [1],
+  embedded: [
+    {
+      nodes: [0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3],
+      weights: [0.25, 0.25, 0.25, 0.25, -0.5, 1.5, 0, 0, 0, 0, 0.9, 0.1],
+      indices: [0, 1, 2],
+      color: [1, 1, 1, 1],
+      appearance: { textureCoordinates: [0, 0, 1, 0, 0, 1], image: kImage },
+    },
+    { nodes: Array(3).fill([0, 1, 2, 3]).flat(), weights: [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0], indices: [0, 2, 1], color: [1, 0, 0, 1] },
+  ],
+};
+
+test('a soft body shows the finer surface that it carries, in parts', () => {
+  const { world, drawn } = describeWorld(create(WorldDescriptionSchema, { deformables: [carrier] }), '1');
+  const [toy] = world.soft;
+  expect(toy.surfaceVertices).toBe(4); // that frames have
+  expect(toy.renderVertices).toBe(6);
+  expect([...toy.volumeVertices.slice(0, 3)]).toEqual([4, 5, 6]); // of the heaviest nodes
+  expect(toy.look?.groups).toEqual([
+    { start: 0, count: 3, color: [1, 1, 1, 1], image: 'abc', hasColors: false },
+    { start: 3, count: 3, color: [1, 0, 0, 1], image: '', hasColors: false },
+  ]);
+  expect([...toy.look!.coordinates!]).toEqual([0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
+  expect('carried' in drawn[0]).toBe(true);
+});
+
+test('a carried surface moves with the nodes of a frame, and shows their field', () => {
+  const { drawn } = describeWorld(create(WorldDescriptionSchema, { deformables: [carrier] }), '1');
+  // nodes at twice their places, in millimetres
+  const places = [0, 0, 0, 2000, 0, 0, 0, 2000, 0, 0, 0, 2000];
+  const positions = new Uint8Array(Int16Array.from(places).buffer);
+  const body = create(DeformableFrameSchema, { body: 0, positions, origin: [0, 0, 0], scale: [0.001, 0.001, 0.001] });
+  const values = new Uint8Array(Uint16Array.from([0, 40000, 0, 0]).buffer);
+  const field = create(FieldFrameSchema, { body: 0, measure: 1, values, min: 0, max: 1, components: 1 });
+  const frame = decodeSoft(body, field, drawn[0] as SoftSurface, new BufferPool())!;
+  const first = [0.5, 0.5, 0.5, 3, 0, 0, 0, 1.8, 0.2];
+  first.forEach((x, i) => expect(frame.positions[i]).toBeCloseTo(x, 6));
+  // 10000 of a quarter, and no more than the largest value outside
+  expect([...frame.field].filter((_, i) => i % 2 === 0).slice(0, 3)).toEqual([10000, 60000, 0]);
+  expect(Math.hypot(...frame.normals.slice(0, 3))).toBeCloseTo(1, 5);
 });

@@ -40,3 +40,20 @@ test('an object is fetched once, also when the world is described anew', async (
   await descriptions.fetch('worlds/w');
   expect(asked.filter((name) => name === 'FetchObject')).toHaveLength(fetches);
 });
+
+test('images come once, with what their headers say', async () => {
+  const image = { object: kObject, mediaType: 'image/png', width: 3, height: 2 };
+  const textured = { name: 'a', visuals: [{ appearance: { image } }, { appearance: { image } }, {}] };
+  const asked: string[] = [];
+  const ask = async (method: { name: string }, { offset }: { offset?: bigint }) => {
+    asked.push(method.name);
+    if (method.name === 'DescribeWorld') {
+      return create(WorldDescriptionSchema, { rigidBodies: [textured], deformables: [{ embedded: [{ appearance: { image } }] }] });
+    }
+    return create(FetchObjectResponseSchema, { data: kBody.slice(Number(offset)), size: kObject.size });
+  };
+  const descriptions = new Descriptions(ask as unknown as Ask);
+  await descriptions.fetch('worlds/w');
+  expect([...descriptions.images]).toEqual([['abc', { bytes: kBody, mediaType: 'image/png', width: 3, height: 2 }]]);
+  expect(asked.filter((name) => name === 'FetchObject')).toHaveLength(1);
+});

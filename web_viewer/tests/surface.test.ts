@@ -1,7 +1,7 @@
 import { BoxGeometry, IcosahedronGeometry } from 'three';
 import { mergeVertices } from 'three/addons/utils/BufferGeometryUtils.js';
 import { describe, expect, test } from 'vitest';
-import { splitCreases, surfaceCentroid, vertexNormals } from '../src/link/surface';
+import { splitCreases, splitSeams, surfaceCentroid, vertexNormals } from '../src/link/surface';
 
 function welded(geometry: BoxGeometry | IcosahedronGeometry): { positions: Float32Array; indices: number[] } {
   const bare = geometry.clone();
@@ -44,5 +44,24 @@ describe('a surface as it is drawn', () => {
     const box = welded(new BoxGeometry(1, 2, 3).translate(4, 5, 6) as BoxGeometry);
     const centroid = surfaceCentroid(box.positions, Uint32Array.from(box.indices));
     centroid.forEach((x, k) => expect(x).toBeCloseTo(4 + k, 6));
+  });
+
+  test('is smooth across a seam of its texture, where its vertices are two', () => {
+    const { positions, indices } = welded(new IcosahedronGeometry(1, 4));
+    // every vertex of a triangle is its own, as if each had another place in the image
+    const scattered = indices.flatMap((vertex) => [...positions.slice(3 * vertex, 3 * vertex + 3)]);
+    const { source, indices: shown, smooth, smoothOf } = splitSeams(scattered, indices.map((_, i) => i));
+    expect(source).toHaveLength(indices.length);
+    expect(smooth.source).toHaveLength(positions.length / 3);
+    expect([...shown].map((vertex) => source[vertex])).toEqual(indices.map((_, i) => i));
+    const places = (vertex: number) => scattered.slice(3 * vertex, 3 * vertex + 3);
+    source.forEach((vertex, i) => expect(places(smooth.source[smoothOf[i]])).toEqual(places(vertex)));
+  });
+
+  test('keeps the corners of a box sharp, whatever its texture', () => {
+    const { positions, indices } = welded(new BoxGeometry(1, 2, 3));
+    const { source, smooth } = splitSeams(positions, indices);
+    expect(source).toHaveLength(24);
+    expect(smooth.source).toHaveLength(24);
   });
 });

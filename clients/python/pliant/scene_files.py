@@ -14,7 +14,9 @@ from pliant.v1 import objects_pb2
 
 _MAX_FILES = 50_000
 _CHUNK = 1 << 20
-_NAME_FILES = {".urdf", ".xml", ".sdf", ".mjcf", ".config"}
+# files that name others; in meshes and materials the names stand at the beginning
+_NAME_FILES = {".urdf", ".xml", ".sdf", ".mjcf", ".config", ".obj", ".mtl", ".gltf", ".dae"}
+_MAX_TEXT = 4 << 20  # of a file that is searched for names [B]
 _MANIFESTS = {"package.xml", "model.config"}
 
 
@@ -44,9 +46,9 @@ def _list_files(folder: pathlib.Path) -> list[pathlib.Path]:
 
 
 def find_named_files(scene: str, folder: pathlib.Path) -> list[str]:
-    """The files below the folder that a scene names, and those that robot files among them name, by
-    their paths relative to it. A file counts as named where its name without folders is mentioned;
-    the server resolves packages."""
+    """The files below the folder that a scene names, and those that robots and meshes among them
+    name, by their paths relative to it. A file counts as named where its name without folders is
+    mentioned; the server resolves packages."""
     if "file:" not in scene and '"file"' not in scene:
         return []
     named, left, texts = [], _list_files(folder), [scene]
@@ -60,7 +62,7 @@ def find_named_files(scene: str, folder: pathlib.Path) -> list[str]:
                 continue
             named.append(file.as_posix())
             if file.suffix.lower() in _NAME_FILES:
-                texts.append(read_file(folder / file).decode("utf-8", "replace"))
+                texts.append(read_file(folder / file)[:_MAX_TEXT].decode("utf-8", "replace"))
         left = rest
     return sorted(named)
 

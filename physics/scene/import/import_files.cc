@@ -197,7 +197,7 @@ class SceneWriter {
     if (!bytes.ok()) return Refuse(bytes.status());
     const absl::StatusOr<VolumeMeshFile> read = ReadVolumeMesh(*bytes, file);
     if (!read.ok()) return Refuse(read.status());
-    AddSoftBody(file, read->mesh.vertices, 0);
+    AddSoftBody(file, read->mesh.vertices, 0, false);
   }
 
   void AddSurface(const std::string& file) {
@@ -217,11 +217,13 @@ class SceneWriter {
     double volume = 0;
     const std::vector<Vector3d>& x = read->mesh.vertices;
     for (const auto& t : read->mesh.triangles) volume += x[t[0]].dot(x[t[1]].cross(x[t[2]])) / 6;
-    AddSoftBody(file, x, std::abs(volume));
+    AddSoftBody(file, x, std::abs(volume), !read->parts.empty());
   }
 
   // `volume`: of a surface to be filled, in the file's unit; 0: the file has tetrahedra.
-  void AddSoftBody(const std::string& file, const std::vector<Vector3d>& vertices, double volume) {
+  // `has_colors`: the surface itself is shown.
+  void AddSoftBody(const std::string& file, const std::vector<Vector3d>& vertices, double volume,
+                   bool has_colors) {
     AxisAlignedBox bounds;
     for (const Vector3d& p : vertices) bounds.Include(p);
     const double given = (bounds.upper - bounds.lower).maxCoeff();
@@ -235,6 +237,7 @@ class SceneWriter {
     const double size = scale * given;
     std::string mesh = absl::StrCat("file: ", PathOf(file));
     if (scale != 1) absl::StrAppend(&mesh, ", scale: ", Short(scale));
+    const std::string visual = has_colors ? absl::StrCat("\n      visual: {", mesh, "}") : "";
     if (volume > 0) {
       const double edge =
           std::max(size / kEdgesPerSize, scale * std::cbrt(volume / kTetrahedra / kVolumeOfEdge));
@@ -242,7 +245,7 @@ class SceneWriter {
     }
     absl::StrAppend(
         &bodies_, "  - name: ", NameFor(file), "\n    deformable:\n      mesh: {", mesh, "}",
-        scale != 1 ? absl::StrCat("   # ", Short(given), " m if it were in metres") : "",
+        scale != 1 ? absl::StrCat("   # ", Short(given), " m if it were in metres") : "", visual,
         "\n      pose: ", PoseText(Place(bounds, kClearance * size, false)),
         "\n      # rubber\n      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e6, "
         "poissons_ratio: 0.45, density: 1100}\n      damping: {beta: 0.005}\n");

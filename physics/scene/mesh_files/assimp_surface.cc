@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <exception>
 #include <map>
@@ -110,6 +112,91 @@ bool IsConsistent(const aiScene& scene) {
   return true;
 }
 
+// A number in 0 … 1 as a byte, from linear light to sRGB or as it is.
+std::uint8_t EncodeColor(float value, bool is_linear) {
+  double x = std::isfinite(value) ? std::clamp(static_cast<double>(value), 0.0, 1.0) : 1;
+  if (is_linear) x = x <= 0.0031308 ? 12.92 * x : 1.055 * std::pow(x, 1 / 2.4) - 0.055;
+  return static_cast<std::uint8_t>(std::lround(255 * x));
+}
+
+// The image of a material, and which texture coordinates it uses.
+struct Texture {
+  std::string name;
+  unsigned channel = 0;
+};
+std::optional<Texture> TextureOf(const aiMaterial& material) {
+  for (const aiTextureType type : {aiTextureType_DIFFUSE, aiTextureType_BASE_COLOR}) {
+    aiString name;
+    if (material.Get(AI_MATKEY_TEXTURE(type, 0), name) != aiReturn_SUCCESS || name.length == 0)
+      continue;
+    int channel = 0;
+    material.Get(AI_MATKEY_UVWSRC(type, 0), channel);
+    if (channel < 0 || channel >= AI_MAX_NUMBER_OF_TEXTURECOORDS) channel = 0;
+    return Texture{std::string(name.data, name.length), static_cast<unsigned>(channel)};
+  }
+  return std::nullopt;
+}
+
+// The bytes of an image within the file, which is called *0, *1 …; empty: it is a file of its own.
+std::string BytesOf(const aiScene& scene, const std::string& name) {
+  unsigned number = 0;
+  const char* end = name.data() + name.size();
+  if (!name.starts_with('*') || std::from_chars(name.data() + 1, end, number).ptr != end) return "";
+  if (number >= scene.mNumTextures || scene.mTextures[number] == nullptr) return "";
+  const aiTexture& texture = *scene.mTextures[number];
+  // with a height it is an array of pixels
+  if (texture.mHeight != 0 || texture.pcData == nullptr) return "";
+  return std::string(reinterpret_cast<const char*>(texture.pcData), texture.mWidth);
+}
+
+// Adds a part for each mesh, if any has a colour. `is_gltf`: colours of vertices are linear, and
+// multiply those of materials, in place of which they otherwise stand.
+void AddParts(const aiScene& scene, bool is_gltf, SurfaceMeshFile* file) {
+  std::map<std::string, int> textures;
+  std::vector<VisualPart> parts;
+  bool is_plain = true;
+  for (unsigned m = 0; m < scene.mNumMeshes; ++m) {
+    const aiMesh& mesh = *scene.mMeshes[m];
+    std::optional<Eigen::Vector4d> color;
+    std::optional<Texture> texture;
+    if (mesh.mMaterialIndex < scene.mNumMaterials) {
+      color = ColorOf(*scene.mMaterials[mesh.mMaterialIndex]);
+      texture = TextureOf(*scene.mMaterials[mesh.mMaterialIndex]);
+    }
+    const aiVector3D* uvs = texture.has_value() ? mesh.mTextureCoords[texture->channel] : nullptr;
+    if (texture.has_value() && uvs == nullptr) texture.reset();
+    const aiColor4D* colors = mesh.mColors[0];
+
+    PartBuilder builder(texture.has_value(), colors != nullptr);
+    for (unsigned i = 0; i < mesh.mNumFaces; ++i) {
+      if (mesh.mFaces[i].mNumIndices != 3) continue;
+      std::array<PartBuilder::Corner, 3> corners;
+      for (int k = 0; k < 3; ++k) {
+        const unsigned v = mesh.mFaces[i].mIndices[k];
+        PartBuilder::Corner& corner = corners[k];
+        corner.place = {mesh.mVertices[v].x, mesh.mVertices[v].y, mesh.mVertices[v].z};
+        if (uvs != nullptr && std::isfinite(uvs[v].x) && std::isfinite(uvs[v].y))
+          corner.texture_coordinates = {uvs[v].x, uvs[v].y};
+        for (int c = 0; colors != nullptr && c < 4; ++c)
+          corner.color[c] = EncodeColor((&colors[v].r)[c], is_gltf && c < 3);
+      }
+      builder.AddTriangle(corners);
+    }
+    if (builder.empty()) continue;
+    VisualPart& part = parts.emplace_back(builder.Take());
+    part.color = color;
+    const bool is_coated = texture.has_value() || colors != nullptr;
+    if (is_coated && (!is_gltf || !color.has_value()))
+      part.color = Eigen::Vector4d(1, 1, 1, color.has_value() ? color->w() : 1);
+    is_plain &= !part.color.has_value();
+    if (!texture.has_value()) continue;
+    const auto [known, fresh] = textures.emplace(texture->name, static_cast<int>(textures.size()));
+    if (fresh) file->textures.push_back({texture->name, BytesOf(scene, texture->name)});
+    part.texture = known->second;
+  }
+  if (!is_plain) file->parts = std::move(parts);
+}
+
 }  // namespace
 
 absl::StatusOr<SurfaceMeshFile> ReadWithAssimp(std::string_view bytes, const std::string& name,
@@ -137,16 +224,9 @@ absl::StatusOr<SurfaceMeshFile> ReadWithAssimp(std::string_view bytes, const std
       return refuse(why + (scattered ? ". Other files are not opened: save it as one (.glb)" : ""));
     }
     SurfaceMeshFile file;
-    std::vector<int> color_of_material(std::max(scene->mNumMaterials, 1u), -1);
-    for (unsigned m = 0; m < scene->mNumMaterials; ++m) {
-      const std::optional<Eigen::Vector4d> color = ColorOf(*scene->mMaterials[m]);
-      if (!color.has_value()) continue;
-      color_of_material[m] = static_cast<int>(file.colors.size());
-      file.colors.push_back(*color);
-    }
     for (unsigned m = 0; m < scene->mNumMeshes; ++m) {
       const aiMesh& part = *scene->mMeshes[m];
-      if (part.mMaterialIndex >= color_of_material.size())
+      if (part.mMaterialIndex >= std::max(scene->mNumMaterials, 1u))
         return refuse("a mesh names a material that does not exist");
       const int first = static_cast<int>(file.mesh.vertices.size());
       for (unsigned i = 0; i < part.mNumVertices; ++i) {
@@ -165,10 +245,9 @@ absl::StatusOr<SurfaceMeshFile> ReadWithAssimp(std::string_view bytes, const std
           triangle[j] = first + static_cast<int>(face.mIndices[j]);
         }
         file.mesh.triangles.push_back(triangle);
-        file.color_of.push_back(color_of_material[part.mMaterialIndex]);
       }
     }
-    if (file.colors.empty()) file.color_of.clear();
+    if (companions) AddParts(*scene, extension == "gltf" || extension == "glb", &file);
     return file;
   } catch (const std::exception& error) {
     return refuse(error.what());

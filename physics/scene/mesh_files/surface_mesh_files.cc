@@ -36,16 +36,14 @@ absl::StatusOr<SurfaceMeshFile> ReadTriangles(std::string_view bytes, const std:
     const bool binary = bytes.size() >= 84 && bytes.size() == 84 + std::size_t{50} * count;
     return binary ? ReadBinaryStl(bytes, name) : ReadTextStl(bytes, name);
   }
-  if (kind == "an OBJ surface") return ReadObj(bytes, name);
+  if (kind == "an OBJ surface") return ReadObj(bytes, name, companions);
   if (kind == "a PLY surface") return ReadWithAssimp(bytes, name, "ply", companions);
   if (kind == "a glTF surface")
     return ReadWithAssimp(bytes, name, bytes.starts_with("glTF") ? "glb" : "gltf", companions);
   if (kind == "a COLLADA surface") {
     // the library converts it to metres and y up
     absl::StatusOr<SurfaceMeshFile> file = ReadWithAssimp(bytes, name, "dae", companions);
-    if (file.ok()) {
-      for (Vector3d& p : file->mesh.vertices) p = Vector3d(p.x(), -p.z(), p.y());
-    }
+    if (file.ok()) TurnUpright(&*file);
     return file;
   }
   if (name.ends_with(".stl") || name.ends_with(".STL")) {
@@ -139,8 +137,8 @@ void JoinCloseVertices(TriangleMesh* mesh) {
 }
 
 // Drops triangles with a repeated corner, and all but the first with the same three corners;
-// returns how many. `color_of` has a number for each triangle, or none.
-int DropTriangles(TriangleMesh* mesh, std::vector<int>* color_of = nullptr) {
+// returns how many.
+int DropTriangles(TriangleMesh* mesh) {
   std::vector<std::pair<std::array<int, 3>, int>> sorted;
   std::vector<char> dropped(mesh->triangles.size(), 0);
   for (std::size_t i = 0; i < mesh->triangles.size(); ++i) {
@@ -156,10 +154,8 @@ int DropTriangles(TriangleMesh* mesh, std::vector<int>* color_of = nullptr) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < dropped.size(); ++i) {
     if (dropped[i]) continue;
-    if (color_of != nullptr && !color_of->empty()) (*color_of)[kept] = (*color_of)[i];
     mesh->triangles[kept++] = mesh->triangles[i];
   }
-  if (color_of != nullptr && !color_of->empty()) color_of->resize(kept);
   mesh->triangles.resize(kept);
   return static_cast<int>(dropped.size() - kept);
 }
@@ -276,7 +272,7 @@ absl::StatusOr<SurfaceMeshFile> ReadOpenSurfaceMesh(std::string_view bytes, cons
   absl::StatusOr<SurfaceMeshFile> file = ReadTriangles(bytes, name, companions);
   if (!file.ok()) return file;
   JoinEqualVertices(&file->mesh);
-  const int dropped = DropTriangles(&file->mesh, &file->color_of);
+  const int dropped = DropTriangles(&file->mesh);
   if (dropped > 0)
     file->warnings.push_back(
         absl::StrCat(name, ": dropped ", dropped, " degenerate or repeated triangles"));
@@ -290,6 +286,14 @@ absl::StatusOr<SurfaceMeshFile> ReadSurfaceMesh(std::string_view bytes, const st
   absl::StatusOr<SurfaceMeshFile> file = ReadOpenSurfaceMesh(bytes, name, companions);
   if (!file.ok()) return file;
   return CloseSurfaceMesh(*std::move(file), name);
+}
+
+void TurnUpright(SurfaceMeshFile* file) {
+  const auto turn = [](TriangleMesh* mesh) {
+    for (Vector3d& p : mesh->vertices) p = Vector3d(p.x(), -p.z(), p.y());
+  };
+  turn(&file->mesh);
+  for (VisualPart& part : file->parts) turn(&part.mesh);
 }
 
 absl::StatusOr<SurfaceMeshFile> CloseSurfaceMesh(SurfaceMeshFile file, const std::string& name) {
@@ -307,8 +311,6 @@ absl::StatusOr<SurfaceMeshFile> CloseSurfaceMesh(SurfaceMeshFile file, const std
                                          " vertices closer than a millionth of the size"));
     mesh = joined;
     edges = joined_edges;
-    file.colors.clear();
-    file.color_of.clear();
   }
 
   const int turned = TurnToAgree(edges, &mesh);

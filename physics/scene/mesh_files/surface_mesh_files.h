@@ -1,23 +1,41 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
 
+#include "physics/geometry/appearance.h"
 #include "physics/geometry/mesh.h"
 
 namespace pliant::physics {
 
+// A part of a surface that looks the same all over: of one material.
+struct VisualPart {
+  // Vertices with the same place, texture coordinates and colour are one; its triangles may be
+  // open, repeated, or turned in any way.
+  TriangleMesh mesh;
+  Appearance appearance;                 // without its image
+  std::optional<Eigen::Vector4d> color;  // of the material: red, green, blue and alpha in 0 … 1
+  int texture = -1;                      // in SurfaceMeshFile::textures; −1: none
+};
+
+// An image that a file names, or contains.
+struct TextureSource {
+  std::string name;
+  std::string bytes = {};  // empty: a file of that name
+};
+
 struct SurfaceMeshFile {
   TriangleMesh mesh;
   std::vector<std::string> warnings;  // changes to the mesh, each with the file's name
-  // Colours of the file's materials: red, green, blue and alpha in 0 … 1. Which of them each
-  // triangle has, −1: none. Both are empty when there are none.
-  std::vector<Eigen::Vector4d> colors = {};
-  std::vector<int> color_of = {};
+  // The same surface as the file shows it. Without colours and textures there are no parts.
+  std::vector<VisualPart> parts = {};
+  std::vector<TextureSource> textures = {};
+  std::vector<std::string> visual_warnings = {};  // what is not shown, each with the file's name
 };
 
 // Returns the bytes of a file named in a mesh, such as a glTF buffer, or an error when it must not
@@ -41,6 +59,9 @@ absl::StatusOr<SurfaceMeshFile> ReadSurfaceMesh(std::string_view bytes, const st
 // convex hull or a shell.
 absl::StatusOr<SurfaceMeshFile> ReadOpenSurfaceMesh(std::string_view bytes, const std::string& name,
                                                     const CompanionFiles& companions = nullptr);
+
+// Turns y up into z up.
+void TurnUpright(SurfaceMeshFile* file);
 
 // Turns a surface read as open into a closed one.
 //

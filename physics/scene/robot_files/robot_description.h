@@ -11,6 +11,7 @@
 
 #include <Eigen/Core>
 
+#include "physics/geometry/appearance.h"
 #include "physics/geometry/mesh.h"
 #include "physics/geometry/shape.h"
 #include "physics/rigid/joint_tree.h"
@@ -34,7 +35,8 @@ struct RobotShape {
   // The exact closed surface approximated by the hull or the pieces, in the frame of `shape`, for
   // contact with soft bodies. Set on piece 0.
   std::optional<SurfaceMesh> surface;
-  std::optional<Eigen::Vector4d> color;  // red, green, blue, alpha in 0 … 1
+  std::optional<Eigen::Vector4d> color;          // red, green, blue, alpha in 0 … 1
+  std::shared_ptr<const Appearance> appearance;  // of a visual mesh with textures or vertex colours
   // collision filters (MJCF): may touch another when (type & other.affinity) or (other.type &
   // affinity)
   int contact_type = 1, contact_affinity = 1;

@@ -1,5 +1,7 @@
 #include "server/run/recording/field_series.h"
 
+#include <array>
+#include <map>
 #include <span>
 #include <utility>
 
@@ -141,6 +143,46 @@ void FieldSeries::AppendDeformable(int body, UnstructuredGrid* grid) const {
   }
   for (std::size_t i = 0; i < std::size(kCellArrays); ++i)
     AppendElementField(model, world_.state(), b, kCellArrays[i], &grid->cell_data[i].values);
+  AppendEmbedded(b, first, body, grid);
+}
+
+// The surface that a body carries, whose nodes are the grid's points from `first` on and whose
+// tetrahedra are its last cells.
+void FieldSeries::AppendEmbedded(const physics::Body& b, std::int64_t first, int body,
+                                 UnstructuredGrid* grid) const {
+  if (b.embedded.parts.empty()) return;
+  std::map<std::array<int, 4>, std::size_t> cell_of;  // by the nodes of a tetrahedron
+  const std::size_t cells = grid->types.size() - b.mesh.tetrahedra.size();
+  for (std::size_t t = 0; t < b.mesh.tetrahedra.size(); ++t)
+    cell_of.emplace(b.mesh.tetrahedra[t], cells + t);
+  for (const physics::EmbeddedPart& part : b.embedded.parts) {
+    const std::int64_t start = static_cast<std::int64_t>(grid->points.size() / 3);
+    // every value at a vertex is that sum of its nodes which its position is
+    const auto interpolate = [&](std::size_t components, std::vector<double>* values) {
+      for (std::size_t v = 0; v < part.nodes.size(); ++v) {
+        for (std::size_t c = 0; c < components; ++c) {
+          double sum = 0;
+          for (int k = 0; k < 4; ++k) {
+            const auto node = static_cast<std::size_t>(first + part.nodes[v][k]);
+            sum += static_cast<double>(part.weights[v][k]) * (*values)[components * node + c];
+          }
+          values->push_back(sum);
+        }
+      }
+    };
+    interpolate(3, &grid->points);
+    for (UnstructuredGrid::Array& array : grid->point_data)
+      interpolate(static_cast<std::size_t>(array.components), &array.values);
+    for (const auto& t : part.triangles) {
+      grid->AddCell({start + t[0], start + t[1], start + t[2]}, body);
+      const std::size_t cell = cell_of.at(part.nodes[t[0]]);
+      for (UnstructuredGrid::Array& array : grid->cell_data) {
+        const auto components = static_cast<std::size_t>(array.components);
+        for (std::size_t c = 0; c < components; ++c)
+          array.values.push_back(array.values[components * cell + c]);
+      }
+    }
+  }
 }
 
 void FieldSeries::AppendRigid(int body, UnstructuredGrid* grid) const {

@@ -31,6 +31,8 @@ class FieldSeries {
  private:
   absl::Status WriteFrame();
   void AppendDeformable(int body, UnstructuredGrid* grid) const;
+  void AppendEmbedded(const physics::Body& b, std::int64_t first, int body,
+                      UnstructuredGrid* grid) const;
   void AppendRigid(int body, UnstructuredGrid* grid) const;
 
   const physics::World& world_;

@@ -143,6 +143,20 @@ TEST(Import, ASurfaceIsFilledWithEdgesOfAHundredthOfItsSizeOrMore) {
   EXPECT_THAT(*yaml, HasSubstr("file: \"cube.obj\", edge_length: 0.0751}"));
 }
 
+TEST(Import, ASurfaceWithColoursIsShownAsItIs) {
+  const RobotFolder folder;
+  folder.Write("cube.mtl", "newmtl red\nKd 1 0 0\n");
+  const std::string cube = folder.Write("cube.obj", "mtllib cube.mtl\nusemtl red\n" + CubeObj(300));
+  const auto yaml = WriteSceneOf({cube}, folder.path());
+  ASSERT_TRUE(yaml.ok()) << yaml.status();
+  EXPECT_THAT(*yaml, HasSubstr("      visual: {file: \"cube.obj\", scale: 0.001}\n"));
+  const SceneResult scene = LoadSceneFile(folder.Write("scene.yaml", *yaml));
+  ASSERT_TRUE(scene.ok());
+  const EmbeddedSurface& shown = scene.model->bodies.back().embedded;
+  ASSERT_EQ(shown.parts.size(), 1u);
+  EXPECT_EQ(shown.parts[0].color, Eigen::Vector4d(1, 0, 0, 1));
+}
+
 TEST(Import, WhatIsNeitherRobotNorMeshIsNamed) {
   const RobotFolder folder;
   const std::string text = folder.Write("notes.txt", "hello");

@@ -40,6 +40,7 @@ const SceneCourse kFirstSecond[] = {
     {"particle_panels", 100, true, {100, 100, kTooSlow}},
     {"pneunet", 120, true, {120, 117, 120}},
     {"rolling_shapes", 200, true, {200, 200, 200}},
+    {"rubber_ladybird", 100, true, {100, 100, 100}},
     {"rubber_pumpkin", 100, true, {100, 100, 100}},
     {"soft_ball", 100, true, {100, 100, 100}},
     {"soft_box_rest", 100, true, {100, 100, 100}},

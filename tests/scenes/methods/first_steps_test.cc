@@ -42,6 +42,7 @@ const SceneCourse kFirstSteps[] = {
     {"particle_panels", 25, true, {25, 25, kTooSlow, kRefused}},
     {"pneunet", 25, true, {25, 25, 25, 25}},
     {"rolling_shapes", 25, true, {25, 25, 25, 25}},
+    {"rubber_ladybird", 25, true, {25, 25, 25, 25}},
     {"rubber_pumpkin", 25, true, {25, 25, 25, 25}},
     {"soft_ball", 25, true, {25, 25, 25, 25}},
     {"soft_box_rest", 25, true, {25, 25, 25, 25}},

@@ -336,6 +336,44 @@ TEST_F(RunTest, FramesHoldTheDeformedMeshAndItsFields) {
   EXPECT_NEAR(lowest, -0.01, 0.004);
 }
 
+TEST_F(RunTest, FramesHoldTheFineSurfaceThatABodyCarries) {
+  // a triangle within the body, and a corner of it outside
+  folder_.Write("flag.obj", "v 0 0 0\nv 0.04 0 0\nv 0 0 0.07\nf 1 2 3\n");
+  options_.scene = folder_.Write("flag.yaml", R"(name: flag
+time_step: 0.01
+bodies:
+  - name: toy
+    deformable:
+      mesh: {box: {size: [0.1, 0.1, 0.1]}, edge_length: 0.05}
+      velocity: {linear: [2, 0, 0]}
+      material: {youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}
+      visual: {file: flag.obj}
+)");
+  options_.duration = 0.1;
+  options_.out_folder = folder_.File("results");
+  ASSERT_EQ(Execute(), kDone) << err_.str();
+  const std::string vtu = TemporaryFolder::Read(options_.out_folder + "/fields/frame_000005.vtu");
+  const auto types = ReadAppended<std::uint8_t>(vtu, "types");
+  EXPECT_EQ(types.back(), 5);
+  EXPECT_EQ(std::count(types.begin(), types.end(), 5), 1);
+  const auto points = ReadAppended<double>(vtu, "Points");
+  const auto displacement = ReadAppended<double>(vtu, "displacement");
+  const auto velocity = ReadAppended<double>(vtu, "velocity");
+  ASSERT_EQ(displacement.size(), points.size());
+  ASSERT_EQ(velocity.size(), points.size());
+  EXPECT_EQ(ReadAppended<double>(vtu, "von_mises_strain").size(), types.size());
+  // after 50 or 100 ms of free fall at 2 m/s it is where the body is; weights are floats
+  const double* p = &points[points.size() - 9];
+  const double* u = &displacement[displacement.size() - 9];
+  EXPECT_NEAR(p[3] - p[0], 0.04, 1e-6);
+  EXPECT_NEAR(p[8] - p[2], 0.07, 1e-6);
+  for (int v = 0; v < 3; ++v) {
+    EXPECT_NEAR(u[3 * v], p[0], 1e-6);
+    EXPECT_NEAR(velocity[velocity.size() - 9 + 3 * v], 2, 1e-6);
+  }
+  EXPECT_GT(p[0], 0.05);
+}
+
 TEST_F(RunTest, FramesHoldParticlesAsVerticesWithTheirFields) {
   options_.scene = folder_.Write("particles.yaml", R"(name: dough and water
 time_step: 0.01

@@ -1,6 +1,9 @@
 #include "server/uploads/descriptions.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 #include "server/stream/messages.h"
@@ -55,6 +58,69 @@ TEST(Descriptions, SmallWorldsAreOnePageWithoutObjects) {
   const v1::WorldDescription whole = DescribeWhole(descriptions, model, true, &pages);
   EXPECT_EQ(pages, 1);
   EXPECT_EQ(whole.SerializeAsString(), DescribeModel("w", *model).SerializeAsString());
+}
+
+TEST(Descriptions, ImagesAreObjectsThatAreSentOnce) {
+  const auto image = std::make_shared<physics::Image>();
+  image->bytes.assign(3 << 19, 'x');  // two chunks
+  image->media_type = "image/png";
+  image->width = 5;
+  auto appearance = std::make_shared<physics::Appearance>();
+  appearance->image = image;
+  appearance->texture_coordinates = {{0, 0.5f}};
+  auto model = std::make_shared<physics::Model>(*LoadTestModel());
+  for (const int body : {0, 2}) {
+    physics::VisualShape& visual = model->bodies[body].visuals.emplace_back();
+    visual.shape.geometry = physics::Sphere{1};
+    visual.appearance = appearance;
+  }
+  Descriptions descriptions;
+  int pages = 0;
+  const v1::WorldDescription whole = DescribeWhole(descriptions, model, true, &pages);
+  for (const int body : {0, 2}) {
+    const v1::Appearance& shown = whole.rigid_bodies(body).visuals(0).appearance();
+    EXPECT_EQ(shown.image().object().sha256(), CalcSha256(image->bytes));
+    EXPECT_EQ(shown.image().media_type(), "image/png");
+    EXPECT_EQ(shown.image().width(), 5u);
+    ASSERT_EQ(shown.texture_coordinates_size(), 2);
+    EXPECT_EQ(shown.texture_coordinates(1), 0.5f);
+  }
+  v1::FetchObjectRequest request;
+  request.set_sha256(CalcSha256(image->bytes));
+  std::string bytes;
+  while (bytes.size() < image->bytes.size()) {
+    request.set_offset(static_cast<std::int64_t>(bytes.size()));
+    const auto chunk = descriptions.Fetch(request);
+    ASSERT_TRUE(chunk.ok()) << chunk.status();
+    bytes += chunk->data();
+  }
+  EXPECT_EQ(bytes, image->bytes);
+}
+
+TEST(Descriptions, NodesThatCarryAVisualFollowThoseOfTheSurface) {
+  auto model = std::make_shared<physics::Model>(*LoadFineBall(0.03));
+  physics::Body& ball = model->bodies[1];
+  const std::size_t on_surface = ball.surface.vertices.size();
+  std::vector<char> is_inner(ball.mesh.vertices.size(), 1);
+  for (const int v : ball.surface.vertices) is_inner[v] = 0;
+  physics::EmbeddedPart& part = ball.embedded.parts.emplace_back();
+  const auto inner = static_cast<int>(std::ranges::find(is_inner, 1) - is_inner.begin());
+  ball.embedded.inner_nodes = {inner};
+  part.nodes = {{inner, ball.surface.vertices[3], ball.surface.vertices[4], inner}};
+  part.weights = {{0.5f, 0.25f, 0.25f, 0}};
+  part.triangles = {{0, 0, 0}};
+  Descriptions descriptions;
+  int pages = 0;
+  const v1::WorldDescription whole = DescribeWhole(descriptions, model, false, &pages);
+  const v1::DeformableDescription& shown = whole.deformables(0);
+  ASSERT_EQ(shown.surface_to_volume_size(), static_cast<int>(on_surface) + 1);
+  EXPECT_EQ(shown.surface().vertices_size(), 3 * shown.surface_to_volume_size());
+  EXPECT_EQ(shown.surface_to_volume(static_cast<int>(on_surface)),
+            static_cast<std::uint32_t>(inner));
+  ASSERT_EQ(shown.embedded_size(), 1);
+  EXPECT_THAT(shown.embedded(0).nodes(), testing::ElementsAre(on_surface, 3, 4, on_surface));
+  EXPECT_EQ(shown.embedded(0).weights(1), 0.25f);
+  EXPECT_EQ(shown.decimated_vertices_size(), 0);
 }
 
 TEST(Descriptions, LargeBodiesAreObjectsThatComeInChunks) {

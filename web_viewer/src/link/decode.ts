@@ -2,12 +2,22 @@
 // of each body wins.
 import type { DeformableFrame, FieldFrame, Frame, RigidFrame } from '../gen/pliant/v1/stream_pb';
 import type { ContactInfo, ForceInfo, FrameInfo, PointFrame, SoftFrame, Vec3 } from './messages';
+import { carry } from './look';
 import { decodePoints, scalarField, type PointCloud } from './points';
 import { splitCreases, surfaceCentroid, vertexNormals, type RenderSurface } from './surface';
 
 // Surface of a deformable body, as kept by the worker.
 export interface SoftSurface extends RenderSurface {
-  surfaceVertices: number;
+  surfaceVertices: number; // in frames, with the nodes inside that carry a finer surface
+  carried?: CarriedSurface; // drawn in place of the surface; `source` then has the node nearest to each render vertex
+}
+
+// A finer surface, before it is split where its appearance has seams.
+export interface CarriedSurface {
+  nodes: Uint32Array; // four per vertex, as in frames
+  weights: Float32Array; // four per vertex
+  indices: Uint32Array;
+  smoothOf: Uint32Array; // vertex of each render vertex
 }
 
 export function softSurface(vertices: ArrayLike<number>, indices: ArrayLike<number>): SoftSurface {
@@ -105,29 +115,33 @@ export function decodeSoft(
   const normals = new Float32Array(pool.take(count * 12));
   const field = new Uint16Array(pool.take(count * 4));
 
-  // positions: origin + scale · int16
+  // positions: origin + scale · int16, of the render vertices or of the nodes that carry them
+  const { source, carried } = surface;
   const packed = new DataView(body.positions.buffer, body.positions.byteOffset, body.positions.byteLength);
+  const places = carried ? new Float32Array(vertices * 3) : positions;
+  for (let v = 0; v < places.length / 3; ++v) {
+    const at = (carried ? v : source[v]) * 6;
+    for (let k = 0; k < 3; ++k) places[v * 3 + k] = body.origin[k] + body.scale[k] * packed.getInt16(at + 2 * k, true);
+  }
+  if (carried) carry(carried, places, vertexNormals, positions, normals);
+  else vertexNormals(positions, surface.indices, normals);
   const low: Vec3 = [Infinity, Infinity, Infinity];
   const high: Vec3 = [-Infinity, -Infinity, -Infinity];
-  for (let v = 0; v < count; ++v) {
-    const at = surface.source[v] * 6;
-    for (let k = 0; k < 3; ++k) {
-      const x = body.origin[k] + body.scale[k] * packed.getInt16(at + 2 * k, true);
-      positions[v * 3 + k] = x;
-      if (x < low[k]) low[k] = x;
-      if (x > high[k]) high[k] = x;
-    }
-  }
+  positions.forEach((x, i) => {
+    const k = i % 3;
+    if (x < low[k]) low[k] = x;
+    if (x > high[k]) high[k] = x;
+  });
 
   // the field, or its minimum where none was sent
   const scalars = scalarField(shown, vertices);
   const values = scalars && new DataView(scalars.bytes.buffer, scalars.bytes.byteOffset, scalars.bytes.byteLength);
+  const value = (vertex: number) => values!.getUint16(vertex * 2, true);
   for (let v = 0; v < count; ++v) {
-    field[v * 2] = values ? values.getUint16(surface.source[v] * 2, true) : 0;
+    field[v * 2] = !values ? 0 : carried ? carriedValue(carried, v, value) : value(source[v]);
     field[v * 2 + 1] = 32768;
   }
 
-  vertexNormals(positions, surface.indices, normals);
   return {
     body: body.body,
     positions,
@@ -141,6 +155,13 @@ export function decodeSoft(
     low,
     high,
   };
+}
+
+// A field at a render vertex of a carried surface, within the range of the field's values.
+function carriedValue({ nodes, weights, smoothOf }: CarriedSurface, v: number, value: (node: number) => number): number {
+  let sum = 0;
+  for (let i = 4 * smoothOf[v]; i < 4 * smoothOf[v] + 4; ++i) sum += weights[i] * value(nodes[i]);
+  return Math.round(Math.min(65535, Math.max(0, sum)));
 }
 
 // The i-th vector of a packed array.

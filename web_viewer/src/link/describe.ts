@@ -15,16 +15,19 @@ import type {
   BodyMotion,
   Color,
   GeometryInfo,
+  ImageInfo,
   JointInfo,
   PointsInfo,
   RigidInfo,
   RobotInfo,
   ShapeInfo,
   SoftInfo,
+  SoftLook,
   Vec3,
   WorldInfo,
 } from './messages';
-import { splitCreases, vertexNormals } from './surface';
+import { embeddedSurface, lookOf } from './look';
+import { gather, splitSeams, vertexNormals } from './surface';
 
 // Soft bodies with more surface vertices or more points than this in all are shown decimated: a page cannot draw more of them
 // smoothly.
@@ -35,6 +38,7 @@ export function describeWorld(
   description: WorldDescription,
   serverVersion: string,
   watchesOnly = false,
+  images = new Map<string, ImageInfo>(),
 ): { world: WorldInfo; drawn: DrawnBody[]; names: string[]; tier: Tier } {
   const { rigidBodies, deformables } = description;
   const vertices = deformables.reduce((sum, { surface }) => sum + (surface?.vertices.length ?? 0) / 3, 0);
@@ -49,8 +53,9 @@ export function describeWorld(
       points.push(info);
       drawn.push({ points: info.radii.length });
     } else {
-      const surface = surfaceOf(body, tier);
-      soft.push(softInfo(body, index, tier, surface));
+      const embedded = body.embedded.length > 0 ? embeddedSurface(body.embedded, body.surface?.vertices ?? []) : null;
+      const surface = embedded?.surface ?? surfaceOf(body, tier);
+      soft.push(softInfo(body, index, tier, surface, embedded?.look ?? null));
       drawn.push(surface);
     }
   }
@@ -67,12 +72,19 @@ export function describeWorld(
     soft,
     points,
     robots,
+    images,
     watchesOnly,
   };
   return { world, drawn, names: [...rigidBodies, ...deformables].map(({ name }) => name), tier };
 }
 
-function softInfo(body: DeformableDescription, index: number, tier: Tier, surface: SoftSurface): SoftInfo {
+function softInfo(
+  body: DeformableDescription,
+  index: number,
+  tier: Tier,
+  surface: SoftSurface,
+  look: SoftLook | null,
+): SoftInfo {
   return {
     name: body.name,
     body: index,
@@ -84,6 +96,7 @@ function softInfo(body: DeformableDescription, index: number, tier: Tier, surfac
     renderVertices: surface.source.length,
     volumeVertices: volumeVertices(body, tier, surface),
     indices: surface.indices,
+    look,
   };
 }
 
@@ -191,7 +204,7 @@ function shapeInfo(shape: ShapeDescription): ShapeInfo | null {
   return { position: [x, y, z], quaternion: [w, i, j, k], geometry };
 }
 
-function geometryInfo({ geometry }: ShapeDescription): GeometryInfo | null {
+function geometryInfo({ geometry, appearance }: ShapeDescription): GeometryInfo | null {
   switch (geometry.case) {
     case 'box':
       return { type: 'box', size: vec3(geometry.value.size, [0, 0, 0]) };
@@ -205,14 +218,17 @@ function geometryInfo({ geometry }: ShapeDescription): GeometryInfo | null {
     case 'halfSpace':
       return { type: 'halfSpace' };
     case 'triangles': {
-      const { source, indices } = splitCreases(geometry.value.vertices, geometry.value.indices);
-      const positions = new Float32Array(source.length * 3);
-      source.forEach((from, to) => {
-        for (let k = 0; k < 3; ++k) positions[to * 3 + k] = geometry.value.vertices[from * 3 + k];
-      });
-      const normals = new Float32Array(positions.length);
-      vertexNormals(positions, indices, normals);
-      return { type: 'triangles', positions, normals, indices };
+      const { vertices } = geometry.value;
+      const { source, indices, smooth, smoothOf } = splitSeams(vertices, geometry.value.indices);
+      const normals = new Float32Array(smooth.source.length * 3);
+      vertexNormals(gather(vertices, smooth.source, new Float32Array(normals.length)), smooth.indices, normals);
+      return {
+        type: 'triangles',
+        positions: gather(vertices, source, new Float32Array(source.length * 3)),
+        normals: gather(normals, smoothOf, new Float32Array(source.length * 3)),
+        indices,
+        look: lookOf(appearance, source),
+      };
     }
     default:
       return null; // unknown shape of a newer server: skip it and show the rest

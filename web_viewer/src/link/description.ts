@@ -1,4 +1,4 @@
-// Fetches the description of a world: its pages, and the bodies that are objects.
+// Fetches the description of a world: its pages, the bodies that are objects, and the images of its textures.
 import {
   create,
   fromBinary,
@@ -13,16 +13,25 @@ import {
   RigidDescriptionSchema,
   WorldDescriptionSchema,
   WorldService,
+  type Appearance,
   type WorldDescription,
 } from '../gen/pliant/v1/world_pb';
+import type { ImageInfo } from './messages';
 
 export type Ask = <I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,
   request: MessageInitShape<I>,
 ) => Promise<MessageShape<O>>;
 
+function appearancesIn({ rigidBodies, deformables }: WorldDescription): Appearance[] {
+  const parts = [...rigidBodies.flatMap(({ visuals }) => visuals), ...deformables.flatMap(({ embedded }) => embedded)];
+  return parts.flatMap(({ appearance }) => appearance ?? []);
+}
+
 export class Descriptions {
   private kept = new Map<string, Uint8Array>(); // objects of the last description, by hash
+
+  images = new Map<string, ImageInfo>(); // of the last description, by hash
 
   constructor(private readonly ask: Ask) {}
 
@@ -48,6 +57,13 @@ export class Descriptions {
       if (!body.object) continue;
       const bytes = await this.fetchObject(body.object, fetched);
       whole.deformables[i] = { ...fromBinary(DeformableDescriptionSchema, bytes), name: body.name };
+    }
+    this.images = new Map();
+    for (const { image } of appearancesIn(whole)) {
+      if (!image?.object || this.images.has(image.object.sha256)) continue;
+      const { mediaType, width, height } = image;
+      const bytes = await this.fetchObject(image.object, fetched);
+      this.images.set(image.object.sha256, { bytes, mediaType, width, height });
     }
     this.kept = fetched;
     return whole;

@@ -4,6 +4,7 @@ import type { OpeningInfo } from '../files/opening';
 
 // Values of pliant.v1.FieldMeasure.
 export const Measure = {
+  appearance: 0, // none: bodies show their own colours
   strain: 1,
   stress: 2,
   volume: 3,
@@ -130,6 +131,7 @@ export interface WorldInfo {
   soft: SoftInfo[];
   points: PointsInfo[];
   robots: RobotInfo[];
+  images: Map<string, ImageInfo>; // of textures, by their hash
   watchesOnly: boolean; // the user may watch and stop the world, and nothing else
 }
 
@@ -183,6 +185,21 @@ export interface GripperInfo {
   joints: string[];
 }
 
+// An image as its file has it.
+export interface ImageInfo {
+  bytes: Uint8Array;
+  mediaType: string;
+  width: number; // as its header has them [px]
+  height: number;
+}
+
+// Appearance of a triangle mesh, beside its colour.
+export interface Look {
+  image: string; // in WorldInfo.images; empty: none
+  coordinates: Float32Array | null; // u and v of each render vertex; (0, 0) is the lower left corner of the image
+  colors: Float32Array | null; // red, green and blue of each render vertex, linear
+}
+
 export interface ShapeInfo {
   position: Vec3;
   quaternion: [number, number, number, number]; // w, x, y, z
@@ -196,7 +213,7 @@ export type GeometryInfo =
   | { type: 'cylinder'; radius: number; length: number }
   | { type: 'ellipsoid'; radii: Vec3 }
   | { type: 'halfSpace' }
-  | { type: 'triangles'; positions: Float32Array; normals: Float32Array; indices: Uint32Array };
+  | { type: 'triangles'; positions: Float32Array; normals: Float32Array; indices: Uint32Array; look: Look | null };
 
 export interface SoftInfo {
   name: string;
@@ -209,6 +226,14 @@ export interface SoftInfo {
   renderVertices: number; // surface vertices, duplicated along creases
   volumeVertices: Uint32Array; // vertex of the volume mesh of each render vertex
   indices: Uint32Array;
+  look: SoftLook | null; // of the fine surface that the body carries
+}
+
+// Appearance of the parts of a surface: triangles from `start` on, as numbers of corners.
+export interface SoftLook {
+  groups: { start: number; count: number; color: Color; image: string; hasColors: boolean }[];
+  coordinates: Float32Array | null; // as in Look, of all parts
+  colors: Float32Array | null;
 }
 
 // A body of particles.

@@ -290,7 +290,9 @@ export class Session {
       this.descriptions.fetch(this.world),
       this.ask(WorldService.method.getWorld, { name: this.world }),
     ]);
-    const { world, drawn, names, tier } = describeWorld(description, this.serverVersion, callerRole === 'viewer');
+    const { images } = this.descriptions;
+    const watchesOnly = callerRole === 'viewer';
+    const { world, drawn, names, tier } = describeWorld(description, this.serverVersion, watchesOnly, images);
     this.drawnBodies = drawn;
     this.tier = tier;
     this.names = names;
@@ -477,7 +479,7 @@ export class Session {
           value: {
             world: this.world,
             rate: 60,
-            fields: [this.measure as number],
+            fields: this.measure ? [this.measure as number] : [],
             contacts: this.contacts,
             tier: this.tier,
           },

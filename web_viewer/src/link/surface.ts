@@ -63,6 +63,53 @@ export function splitCreases(positions: ArrayLike<number>, indices: ArrayLike<nu
   return { source: Uint32Array.from(source), indices: renderIndices };
 }
 
+// A surface whose vertices differ along the seams of its texture although it is smooth there.
+export interface SeamedSurface extends RenderSurface {
+  smooth: RenderSurface; // without the seams: its normals are those of the whole
+  smoothOf: Uint32Array; // vertex of `smooth` of each render vertex
+}
+
+// As splitCreases, where vertices at the same place may be several.
+export function splitSeams(positions: ArrayLike<number>, indices: ArrayLike<number>): SeamedSurface {
+  // vertices at the same place are one
+  const vertexCount = Math.floor(positions.length / 3);
+  const firsts = new Map<string, number>();
+  const first = Uint32Array.from({ length: vertexCount }, (_, v) => {
+    const place = `${positions[3 * v]} ${positions[3 * v + 1]} ${positions[3 * v + 2]}`;
+    if (!firsts.has(place)) firsts.set(place, v);
+    return firsts.get(place)!;
+  });
+  const corners: number[] = [];
+  for (let i = 0; i + 2 < indices.length; i += 3) {
+    const triangle = [indices[i], indices[i + 1], indices[i + 2]];
+    if (triangle.every((vertex) => vertex < vertexCount)) corners.push(...triangle);
+  }
+  const smooth = splitCreases(positions, corners.map((vertex) => first[vertex]));
+
+  // one render vertex per smooth vertex and vertex of the file
+  const numbers = new Map<number, number>();
+  const source: number[] = [];
+  const smoothOf: number[] = [];
+  const renderIndices = Uint32Array.from(corners, (vertex, corner) => {
+    const key = smooth.indices[corner] * vertexCount + vertex;
+    let number = numbers.get(key);
+    if (number === undefined) {
+      number = source.length;
+      numbers.set(key, number);
+      source.push(vertex);
+      smoothOf.push(smooth.indices[corner]);
+    }
+    return number;
+  });
+  return { source: Uint32Array.from(source), indices: renderIndices, smooth, smoothOf: Uint32Array.from(smoothOf) };
+}
+
+// Vectors of the chosen elements, three numbers each.
+export function gather(vectors: ArrayLike<number>, chosen: Uint32Array, into: Float32Array): Float32Array {
+  for (let i = 0; i < chosen.length; ++i) for (let k = 0; k < 3; ++k) into[3 * i + k] = vectors[3 * chosen[i] + k];
+  return into;
+}
+
 // Computes area-weighted unit normals at vertices; zero where no triangle has any area.
 export function vertexNormals(positions: Float32Array, indices: Uint32Array, normals: Float32Array): void {
   normals.fill(0);

@@ -12,9 +12,11 @@ export class Legend {
   private readonly lock = element<HTMLButtonElement>('lock');
   private painted: boolean | null = null;
   private labels = '';
+  private isChosen = false; // by the user
 
   constructor(onMeasure: (measure: MeasureId) => void, onLock: () => boolean) {
     this.choice.addEventListener('change', () => {
+      this.isChosen = true;
       onMeasure(Number(this.choice.value) as MeasureId);
       this.choice.blur();
     });
@@ -25,9 +27,17 @@ export class Legend {
   offer(ofBodies: number[][]): MeasureId {
     const offered = new Set(ofBodies.flat());
     for (const option of this.choice.options) option.hidden = option.disabled = !offered.has(Number(option.value));
+    // textures are shown until the user chooses a field
+    const own = String(Measure.appearance);
+    if (!this.isChosen && offered.has(Measure.appearance)) this.choice.value = own;
     const options = [...this.choice.options].filter(({ disabled }) => !disabled);
     if (options.length > 0 && this.choice.selectedOptions[0]?.disabled !== false) this.choice.value = options[0].value;
     return Number(this.choice.value) as MeasureId;
+  }
+
+  // Shows the scale of a field, or the choice alone where bodies show their own colours.
+  showScale(on: boolean): void {
+    element('legend-scale').hidden = this.lock.hidden = !on;
   }
 
   showLock(locked: boolean): void {

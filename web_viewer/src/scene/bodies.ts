@@ -60,9 +60,12 @@ export class Bodies {
   private readonly materials: Materials;
   private readonly toolFrame = new ToolFrame();
 
-  // `plain`: without expensive shading
-  constructor(private readonly plain: boolean) {
-    this.materials = new Materials(plain);
+  // `plain`: without expensive shading. `changed`: the picture has changed without a frame.
+  constructor(
+    private readonly plain: boolean,
+    changed: () => void = () => {},
+  ) {
+    this.materials = new Materials(plain, changed);
     this.surface = new ParticleSurface(plain ? 0.5 : 1);
     this.root.add(this.arrows.group, this.surface.object);
   }
@@ -79,13 +82,14 @@ export class Bodies {
 
   build(world: WorldInfo): void {
     this.clear();
+    this.materials.setImages(world.images);
     this.falls = world.gravity[2] < 0;
     const robots = world.robots.map(({ name }) => name);
     this.rigid = world.rigid.map((info, index) => {
       // links without colours share one colour per robot
       return this.buildRigid(info, info.robot ? robots.indexOf(info.robot) : index);
     });
-    this.soft = world.soft.map((info) => new SoftBody(info, this.plain));
+    this.soft = world.soft.map((info) => new SoftBody(info, this.plain, this.materials));
     this.points = world.points.map((info) => new PointBody(info, this.plain));
     this.surface.setBodies(this.points);
     this.coverPoints();
@@ -125,6 +129,16 @@ export class Bodies {
   // The bodies that show a field.
   get coloured(): (SoftBody | PointBody)[] {
     return [...this.soft, ...this.points];
+  }
+
+  // Textures that have been decoded, and those that could not be.
+  get textures(): { loaded: number; failed: number } {
+    return this.materials.textures;
+  }
+
+  // Soft bodies show the colours of a field, or their own.
+  showFields(on: boolean): void {
+    for (const body of this.soft) body.showField(on);
   }
 
   colour(range: AutoRange): void {
@@ -245,7 +259,10 @@ export class Bodies {
       }
       geometry.applyQuaternion(new Quaternion(x, y, z, w)).translate(...shape.position);
       const color = info.colors[i];
-      const material = color ? this.materials.ofColor(color) : this.materials.ofMotion(info.motion, index);
+      const look = shape.geometry.type === 'triangles' ? shape.geometry.look : null;
+      const material = color
+        ? this.materials.ofColor(color, look?.image, Boolean(look?.colors))
+        : this.materials.ofMotion(info.motion, index);
       parts.set(material, [...(parts.get(material) ?? []), geometry]);
     });
     for (const [material, geometries] of parts) {

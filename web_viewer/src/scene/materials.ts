@@ -1,14 +1,28 @@
-// Materials of rigid bodies: their own colours, or colours by kind of motion.
-import { Color, DoubleSide, FrontSide, MeshPhysicalMaterial, SRGBColorSpace } from 'three';
-import type { Color as Rgba, BodyMotion } from '../link/messages';
+// Materials of bodies: their own colours and textures, or colours by kind of motion.
+import { Color, DoubleSide, FrontSide, MeshPhysicalMaterial, RepeatWrapping, SRGBColorSpace, Texture } from 'three';
+import type { Color as Rgba, BodyMotion, ImageInfo } from '../link/messages';
+
+const kMaxSide = 4096; // of textures; larger ones are made smaller [px]
+const kMaxPlainSide = 1024; // the same, without expensive shading
 
 const kFree = ['#4c7bd9', '#2fa58a', '#9a6bd0', '#d0a13a', '#5a8f3c', '#c45a8a'];
 
 export class Materials {
+  readonly textures = { loaded: 0, failed: 0 };
   private readonly made = new Map<string, MeshPhysicalMaterial>();
+  private images = new Map<string, ImageInfo>(); // by hash
+  private readonly shown = new Map<string, Promise<Texture | null>>(); // likewise
 
-  // `plain`: without expensive shading
-  constructor(private readonly plain: boolean) {}
+  // `plain`: without expensive shading. `changed`: a texture has come.
+  constructor(
+    private readonly plain: boolean,
+    private readonly changed: () => void = () => {},
+  ) {}
+
+  // The images of the world that is shown from now on.
+  setImages(images: Map<string, ImageInfo>): void {
+    this.images = images;
+  }
 
   // Material of a body without colours. `index` distinguishes bodies.
   ofMotion(motion: BodyMotion, index: number): MeshPhysicalMaterial {
@@ -21,9 +35,13 @@ export class Materials {
     return this.keep(key, () => this.coated(new Color(color)));
   }
 
-  ofColor([r, g, b, a]: Rgba): MeshPhysicalMaterial {
-    return this.keep(`rgba ${r} ${g} ${b} ${a}`, () => {
+  // Material of a colour, which multiplies those of vertices, if there are any, and that of a texture. Meshes with one have
+  // its coordinates in `uv1`.
+  ofColor([r, g, b, a]: Rgba, image = '', hasColors = false): MeshPhysicalMaterial {
+    return this.keep(`rgba ${r} ${g} ${b} ${a} ${image} ${hasColors}`, () => {
       const material = this.coated(new Color().setRGB(r, g, b, SRGBColorSpace));
+      material.vertexColors = hasColors;
+      if (image) void this.addTexture(material, image);
       if (a < 1) {
         material.transparent = true;
         material.opacity = Math.max(0.05, a);
@@ -37,6 +55,47 @@ export class Materials {
   dispose(): void {
     for (const material of this.made.values()) material.dispose();
     this.made.clear();
+    for (const shown of this.shown.values()) void shown.then(disposeTexture);
+    this.shown.clear();
+    this.textures.loaded = this.textures.failed = 0;
+  }
+
+  private async addTexture(material: MeshPhysicalMaterial, image: string): Promise<void> {
+    const shown = this.shown.get(image) ?? this.load(image);
+    this.shown.set(image, shown);
+    const texture = await shown;
+    if (this.shown.get(image) !== shown) return; // of a world that is gone
+    ++this.textures[texture ? 'loaded' : 'failed'];
+    material.map = texture;
+    material.needsUpdate = true;
+    this.changed();
+  }
+
+  // The browser decodes the image; null where it cannot.
+  private async load(image: string): Promise<Texture | null> {
+    const info = this.images.get(image);
+    if (!info) return null;
+    const { bytes, mediaType, width, height } = info;
+    const reduction = Math.min(1, (this.plain ? kMaxPlainSide : kMaxSide) / Math.max(width, height));
+    const smaller = { resizeWidth: Math.max(1, Math.round(reduction * width)), resizeHeight: Math.max(1, Math.round(reduction * height)) };
+    try {
+      const bitmap = await createImageBitmap(new Blob([bytes as BlobPart], { type: mediaType }), {
+        imageOrientation: 'flipY', // the origin of coordinates is the lower left corner
+        premultiplyAlpha: 'none',
+        ...(reduction < 1 ? smaller : {}),
+      });
+      const texture = new Texture(bitmap);
+      texture.flipY = false;
+      texture.channel = 1;
+      texture.colorSpace = SRGBColorSpace;
+      texture.wrapS = texture.wrapT = RepeatWrapping;
+      texture.anisotropy = this.plain ? 1 : 8;
+      texture.needsUpdate = true;
+      return texture;
+    } catch (error) {
+      console.warn(`A texture of ${width} x ${height} pixels cannot be decoded: ${(error as Error).message}`);
+      return null;
+    }
   }
 
   private coated(color: Color): MeshPhysicalMaterial {
@@ -58,4 +117,9 @@ export class Materials {
     }
     return material;
   }
+}
+
+function disposeTexture(texture: Texture | null): void {
+  (texture?.image as ImageBitmap | undefined)?.close();
+  texture?.dispose();
 }

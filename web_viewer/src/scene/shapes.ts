@@ -10,12 +10,12 @@ import {
   Vector3,
 } from 'three';
 import { RoundedBoxGeometry } from 'three/addons/geometries/RoundedBoxGeometry.js';
-import type { GeometryInfo } from '../link/messages';
+import type { GeometryInfo, Look } from '../link/messages';
 
 const kMaxFall = 20; // of a body that is framed with its ground, relative to the extent of the framed box
 
-// Returns indexed triangles with normals and no other attributes, so that all geometries can be merged; null for a half-space,
-// which is drawn as a floor. `detail`: tessellation relative to full detail.
+// Returns indexed triangles with normals and, where they have a texture or colours of vertices, these, so that all geometries
+// of a material can be merged; null for a half-space, which is drawn as a floor. `detail`: tessellation relative to full detail.
 export function shapeGeometry(shape: GeometryInfo, detail = 1): BufferGeometry | null {
   const geometry = makeGeometry(shape, (count) => Math.max(4, 2 * Math.round(0.5 * detail * count)));
   if (!geometry) return null;
@@ -45,11 +45,18 @@ function makeGeometry(shape: GeometryInfo, parts: (count: number) => number): Bu
       geometry.setAttribute('position', new BufferAttribute(shape.positions, 3));
       geometry.setAttribute('normal', new BufferAttribute(shape.normals, 3));
       geometry.setIndex(new BufferAttribute(shape.indices, 1));
+      addLook(geometry, shape.look);
       return geometry;
     }
     case 'halfSpace':
       return null;
   }
+}
+
+// Adds texture coordinates and colours of vertices.
+export function addLook(geometry: BufferGeometry, look: Pick<Look, 'coordinates' | 'colors'> | null): void {
+  if (look?.coordinates) geometry.setAttribute('uv1', new BufferAttribute(look.coordinates, 2));
+  if (look?.colors) geometry.setAttribute('color', new BufferAttribute(look.colors, 3));
 }
 
 // Returns the box that the camera should fit: robots, all other moving boxes except far outliers, and the part of fixed ones

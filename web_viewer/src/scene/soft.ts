@@ -1,33 +1,52 @@
-// A deformable body: its smoothly shaded surface, coloured by a field through a colour table.
+// A deformable body: its smoothly shaded surface, coloured by a field through a colour table; or the finer surface that it
+// carries, with these colours or its own.
 import { Box3, BufferAttribute, BufferGeometry, DynamicDrawUsage, Mesh, MeshPhysicalMaterial, Vector3, type Face } from 'three';
-import type { SoftFrame, SoftInfo } from '../link/messages';
+import type { Color, SoftFrame, SoftInfo } from '../link/messages';
 import { FieldColors } from './field_colors';
+import type { Materials } from './materials';
 import type { Range } from './range';
+import { addLook } from './shapes';
+
+const kPlain: Color = [0.78, 0.74, 0.66, 1]; // of bodies without colours of their own
 
 export class SoftBody {
-  readonly object: Mesh<BufferGeometry, MeshPhysicalMaterial>;
+  readonly object: Mesh<BufferGeometry, MeshPhysicalMaterial | MeshPhysicalMaterial[]>;
   latest: SoftFrame | null = null;
   readonly bounds = new Box3();
   private readonly colors = new FieldColors();
+  private readonly ofField: MeshPhysicalMaterial;
+  private readonly own: MeshPhysicalMaterial | MeshPhysicalMaterial[];
 
   constructor(
     readonly info: SoftInfo,
     plain: boolean,
+    materials: Materials,
   ) {
     const geometry = new BufferGeometry();
     geometry.setIndex(new BufferAttribute(info.indices, 1));
-    const material = new MeshPhysicalMaterial({
+    addLook(geometry, info.look);
+    const groups = info.look?.groups ?? [];
+    groups.forEach(({ start, count }, i) => geometry.addGroup(start, count, i));
+    this.own = info.look
+      ? groups.map(({ color, image, hasColors }) => materials.ofColor(color, image, hasColors))
+      : materials.ofColor(kPlain);
+    this.ofField = new MeshPhysicalMaterial({
       map: this.colors.table,
       roughness: 0.46,
       clearcoat: plain ? 0 : 0.25,
       clearcoatRoughness: 0.4,
       envMapIntensity: 0.9,
     });
-    this.object = new Mesh(geometry, material);
+    this.object = new Mesh<BufferGeometry, MeshPhysicalMaterial | MeshPhysicalMaterial[]>(geometry, this.ofField);
     this.object.castShadow = this.object.receiveShadow = true;
     this.object.frustumCulled = false;
     this.object.visible = false;
     this.object.name = info.name;
+  }
+
+  // Shows the colours of a field, or the body's own.
+  showField(on: boolean): void {
+    this.object.material = on ? this.ofField : this.own;
   }
 
   // The corner of a face nearest to a point: its vertex in the volume mesh, and where it is at any time.
@@ -56,7 +75,7 @@ export class SoftBody {
 
   dispose(): void {
     this.object.geometry.dispose();
-    this.object.material.dispose();
+    this.ofField.dispose();
     this.colors.dispose();
   }
 

@@ -173,11 +173,11 @@ absl::StatusOr<std::string> RobotFiles::SearchAtPlace(const std::string& uri,
 }
 
 absl::StatusOr<std::string> RobotFiles::Read(const std::string& path, std::int64_t max_bytes,
-                                             const std::string& kind) {
+                                             const std::string& kind, bool hashed) {
   if (!options_.allow_files || !IsAllowed(path))
     return absl::PermissionDeniedError(absl::StrCat(path, " may not be read"));
   absl::StatusOr<std::string> bytes = ReadMeshFileBytes(path, max_bytes, kind);
-  if (bytes.ok()) AddHash(*bytes);
+  if (bytes.ok() && hashed) AddHash(*bytes);
   return bytes;
 }
 

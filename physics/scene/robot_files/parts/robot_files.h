@@ -13,8 +13,8 @@
 
 namespace pliant::physics {
 
-// Finds and reads the files named in a robot file, within the jail, and keeps a hash of all files
-// read.
+// Finds and reads the files named in a robot file, within the jail, and keeps a hash of those
+// with a part in the motion.
 class RobotFiles {
  public:
   RobotFiles(const RobotFileOptions& options, std::string robot_path);
@@ -28,9 +28,9 @@ class RobotFiles {
   // jail; INVALID_ARGUMENT
   absl::StatusOr<std::string> Find(const std::string& uri, const std::string& folder) const;
 
-  // As ReadMeshFileBytes.
+  // As ReadMeshFileBytes. `hashed` is false for files that have no part in the motion.
   absl::StatusOr<std::string> Read(const std::string& path, std::int64_t max_bytes,
-                                   const std::string& kind = "mesh");
+                                   const std::string& kind = "mesh", bool hashed = true);
 
   // The folder of the robot file, and of any file.
   const std::string& folder() const { return folder_; }

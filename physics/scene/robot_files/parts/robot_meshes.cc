@@ -15,6 +15,7 @@
 #include "physics/geometry/triangle_bvh.h"
 #include "physics/scene/mesh_files/surface_mesh_files.h"
 #include "physics/scene/mesh_files/volume_mesh_files.h"
+#include "physics/scene/textures/image_file.h"
 
 namespace pliant::physics {
 namespace {
@@ -23,8 +24,7 @@ using Eigen::Vector3d;
 
 constexpr double kConcave = 0.1;  // a hull larger than its mesh by more cannot replace it
 constexpr int kMaxTrianglesToCut = 200'000;
-constexpr double kMaxCoordinate = 1e6;   // [m]
-constexpr std::size_t kMaxColors = 256;  // of a visual mesh; with more it is of one colour
+constexpr double kMaxCoordinate = 1e6;  // [m]
 
 // glTF meshes have y up.
 bool HasYUp(std::string_view bytes) {
@@ -61,6 +61,18 @@ absl::StatusOr<std::string> RobotMeshes::Find(const MeshRequest& request) const 
   return files_->Find(request.uri, request.folder);
 }
 
+absl::StatusOr<std::string> RobotMeshes::ReadCompanion(const std::string& path,
+                                                       const std::string& name, bool is_image) {
+  if (std::filesystem::path(name).is_absolute())
+    return absl::PermissionDeniedError(
+        absl::StrCat(path, ": names ", name, "; expected a path relative to its own folder"));
+  const absl::StatusOr<std::string> found = files_->Find(name, RobotFiles::FolderOf(path));
+  if (!found.ok()) return found.status();
+  // materials and images have no part in the motion
+  if (is_image) return files_->Read(*found, kMaxImageBytes, "image", false);
+  return files_->Read(*found, kMaxMeshFileBytes, "mesh", !name.ends_with(".mtl"));
+}
+
 absl::StatusOr<std::shared_ptr<const SurfaceMeshFile>> RobotMeshes::ReadSurface(
     const std::string& path) {
   const auto known = surfaces_.find(path);
@@ -88,19 +100,12 @@ absl::StatusOr<std::shared_ptr<const SurfaceMeshFile>> RobotMeshes::ReadSurface(
         surface->triangles.push_back({number[t[0]], number[t[1]], number[t[2]]});
       return made;
     }
-    const CompanionFiles companions = [&](const std::string& name) -> absl::StatusOr<std::string> {
-      if (std::filesystem::path(name).is_absolute())
-        return absl::PermissionDeniedError(
-            absl::StrCat(path, ": names ", name, "; expected a path relative to its own folder"));
-      const absl::StatusOr<std::string> found = files_->Find(name, RobotFiles::FolderOf(path));
-      if (!found.ok()) return found.status();
-      return files_->Read(*found, kMaxMeshFileBytes);
+    const auto companions = [&](const std::string& name) {
+      return ReadCompanion(path, name, false);
     };
     absl::StatusOr<SurfaceMeshFile> file = ReadOpenSurfaceMesh(*bytes, path, companions);
     if (!file.ok()) return file.status();
-    if (HasYUp(*bytes)) {
-      for (Vector3d& p : file->mesh.vertices) p = Vector3d(p.x(), -p.z(), p.y());
-    }
+    if (HasYUp(*bytes)) TurnUpright(&*file);
     return std::make_shared<const SurfaceMeshFile>(*std::move(file));
   };
   return surfaces_.emplace(path, read()).first->second;
@@ -238,38 +243,6 @@ std::vector<RobotShape> RobotMeshes::Decompose(const SurfaceMesh& surface, doubl
   return shapes;
 }
 
-std::vector<RobotMeshes::Visual> RobotMeshes::SplitByColor(const SurfaceMeshFile& file) {
-  // in the order of first use
-  std::vector<int> order;
-  std::map<int, std::shared_ptr<TriangleMesh>> parts;
-  std::map<int, std::vector<int>> numbers;
-  for (std::size_t i = 0; i < file.mesh.triangles.size(); ++i) {
-    const int color = file.color_of[i];
-    std::shared_ptr<TriangleMesh>& part = parts[color];
-    std::vector<int>& number = numbers[color];
-    if (part == nullptr) {
-      part = std::make_shared<TriangleMesh>();
-      number.assign(file.mesh.vertices.size(), -1);
-      order.push_back(color);
-    }
-    std::array<int, 3> triangle = file.mesh.triangles[i];
-    for (int& v : triangle) {
-      if (number[v] < 0) {
-        number[v] = static_cast<int>(part->vertices.size());
-        part->vertices.push_back(file.mesh.vertices[v]);
-      }
-      v = number[v];
-    }
-    part->triangles.push_back(triangle);
-  }
-  std::vector<Visual> visuals;
-  for (const int color : order) {
-    visuals.push_back({parts[color], std::nullopt});
-    if (color >= 0) visuals.back().color = file.colors[color];
-  }
-  return visuals;
-}
-
 std::vector<RobotShape> RobotMeshes::MakeVisuals(const MeshRequest& request,
                                                  const RobotShape& shape) {
   const auto leave_out = [&](absl::string_view why) {
@@ -282,23 +255,26 @@ std::vector<RobotShape> RobotMeshes::MakeVisuals(const MeshRequest& request,
   const Scaled scaled{*path, request.scale.x(), request.scale.y(), request.scale.z()};
   const auto file = ReadSurface(*path);
   if (!file.ok()) return leave_out(file.status().message());
-  const bool by_color =
-      !shape.color.has_value() && !(*file)->colors.empty() && (*file)->colors.size() <= kMaxColors;
-  std::vector<Visual>& visuals = visuals_[{scaled, by_color}];
-  if (visuals.empty()) {
-    if (by_color) {
-      visuals = SplitByColor(**file);
-      for (Visual& visual : visuals) visual.mesh = Scale(*visual.mesh, request.scale);
+  const bool as_in_file = !shape.color.has_value();
+  std::vector<DressedPart>& parts = visuals_[{scaled, as_in_file}];
+  if (parts.empty()) {
+    if (as_in_file) {
+      std::vector<std::string> warnings;
+      const auto read = [&](const std::string& name) { return ReadCompanion(*path, name, true); };
+      parts = DressParts(**file, *path, read, &warnings);
+      for (const std::string& warning : warnings) log_->WarnOnce(request.place, warning);
     } else {
-      visuals.push_back({Scale((*file)->mesh, request.scale), std::nullopt});
+      parts.push_back({std::make_shared<const TriangleMesh>((*file)->mesh), std::nullopt, nullptr});
     }
+    for (DressedPart& part : parts) part.mesh = Scale(*part.mesh, request.scale);
   }
   std::vector<RobotShape> shapes;
-  for (const Visual& visual : visuals) {
+  for (const DressedPart& part : parts) {
     RobotShape& made = shapes.emplace_back(shape);
-    made.shape.geometry = SurfaceMesh{visual.mesh, nullptr};
+    made.shape.geometry = SurfaceMesh{part.mesh, nullptr};
     made.mesh_file = *path;
-    if (visual.color.has_value()) made.color = visual.color;
+    if (part.color.has_value()) made.color = part.color;
+    made.appearance = part.appearance;
   }
   return shapes;
 }

@@ -15,6 +15,7 @@
 #include "physics/scene/robot_files/parts/robot_files.h"
 #include "physics/scene/robot_files/parts/robot_log.h"
 #include "physics/scene/robot_files/robot_description.h"
+#include "physics/scene/textures/dressed_parts.h"
 
 namespace pliant::physics {
 
@@ -47,7 +48,7 @@ class RobotMeshes {
   std::vector<RobotShape> MakeCollisions(const MeshRequest& request, const RobotShape& shape,
                                          bool fixed);
 
-  // A visual mesh, `shape` repeated for each colour in the file unless it has its own; nothing,
+  // A visual mesh, `shape` repeated for each material in the file unless it has its own; nothing,
   // with a warning, when it cannot be read.
   std::vector<RobotShape> MakeVisuals(const MeshRequest& request, const RobotShape& shape);
 
@@ -78,15 +79,14 @@ class RobotMeshes {
 
   RobotFiles* files_;
   RobotLog* log_;
-  // A part of one colour, or the whole.
-  struct Visual {
-    std::shared_ptr<const TriangleMesh> mesh;
-    std::optional<Eigen::Vector4d> color;
-  };
-  static std::vector<Visual> SplitByColor(const SurfaceMeshFile& file);
+
+  // Bytes of a file that the mesh at `path` names: of an image, or of materials or a part of the
+  // mesh.
+  absl::StatusOr<std::string> ReadCompanion(const std::string& path, const std::string& name,
+                                            bool is_image);
 
   std::map<std::string, absl::StatusOr<std::shared_ptr<const SurfaceMeshFile>>> surfaces_;
-  std::map<std::pair<Scaled, bool>, std::vector<Visual>> visuals_;  // true: by colour
+  std::map<std::pair<Scaled, bool>, std::vector<DressedPart>> visuals_;  // true: as in the file
   std::map<std::tuple<Scaled, MeshUse, int, bool>, std::vector<RobotShape>> collisions_;
   std::map<Scaled, Volume> volumes_;
 };

@@ -4,6 +4,7 @@
 #include "gtest/gtest.h"
 
 #include "tests/physics/scene/robot_files/robot_text.h"
+#include "tests/physics/scene/textures/image_bytes.h"
 
 namespace pliant::physics {
 namespace {
@@ -250,6 +251,39 @@ TEST(RobotMeshes, GltfFindsItsBufferBesideItAndStandsUpright) {
   folder.Write("meshes/t.gltf", with_buffer("gone.bin"));
   EXPECT_THAT(SayAll(ReadRobotFile(path, {.jail = folder.path()}), true),
               Contains(HasSubstr("gone.bin")));
+}
+
+TEST(RobotMeshes, TexturesAreShownOrWarnedOf) {
+  const RobotFolder folder;
+  folder.Write("jail/meshes/a.obj",
+               "mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\nusemtl m\n"
+               "f 1/1 2/2 3/3\n");
+  folder.Write("jail/meshes/a.mtl", "newmtl m\nmap_Kd ../textures/a.png\n");
+  const std::string path = folder.Write("jail/r.urdf", WithMesh("meshes/a.obj", "", "visual"));
+  const RobotFileOptions jailed{.jail = folder.path() + "/jail"};
+  const RobotFileResult lost = ReadRobotFile(path, jailed);
+  EXPECT_THAT(SayAll(lost, true), IsEmpty());
+  EXPECT_THAT(SayAll(lost, false),
+              Contains(testing::AllOf(HasSubstr("a.obj: texture"), HasSubstr("a.png"))));
+  ASSERT_TRUE(lost.robot.has_value());
+  EXPECT_EQ(lost.robot->links[0].visuals.at(0).appearance, nullptr);
+
+  folder.Write("jail/textures/a.png", PngBytes(64, 32));
+  const RobotFileResult shown = ReadRobotFile(path, jailed);
+  EXPECT_THAT(SayAll(shown, false), IsEmpty());
+  ASSERT_TRUE(shown.robot.has_value());
+  const auto& appearance = shown.robot->links[0].visuals.at(0).appearance;
+  ASSERT_NE(appearance, nullptr);
+  EXPECT_EQ(appearance->image->width, 64);
+  EXPECT_EQ(appearance->texture_coordinates.size(), 3u);
+  // it has no part in the motion
+  EXPECT_EQ(shown.files_hash, lost.files_hash);
+
+  folder.Write("a.png", PngBytes(64, 32));
+  folder.Write("jail/meshes/a.mtl", "newmtl m\nmap_Kd ../../a.png\n");
+  std::filesystem::remove(folder.path() + "/jail/textures/a.png");
+  EXPECT_THAT(SayAll(ReadRobotFile(path, jailed), false),
+              Contains(HasSubstr("leaves the folder that may be read")));
 }
 
 TEST(RobotMeshes, MillimetresAreSuspected) {

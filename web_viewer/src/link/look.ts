@@ -1,0 +1,127 @@
+// Appearance of surfaces: texture coordinates, colours of vertices, images; and surfaces that soft bodies carry.
+import type { Appearance, EmbeddedPart } from '../gen/pliant/v1/world_pb';
+import type { SoftSurface } from './decode';
+import type { Color, Look, SoftLook } from './messages';
+import { gather, splitSeams } from './surface';
+
+// Of the render vertices that `source` lists by their vertices in the description; null: there is nothing but a colour.
+export function lookOf(appearance: Appearance | undefined, source: Uint32Array): Look | null {
+  if (!appearance) return null;
+  const { textureCoordinates, vertexColors, image } = appearance;
+  const hasImage = Boolean(image?.object?.sha256) && textureCoordinates.length > 0;
+  if (!hasImage && vertexColors.length === 0) return null;
+  return {
+    image: hasImage ? image!.object!.sha256 : '',
+    coordinates: hasImage ? coordinatesOf(textureCoordinates, source) : null,
+    colors: vertexColors.length > 0 ? colorsOf(vertexColors, source) : null,
+  };
+}
+
+// u and v; 0 where there are none.
+function coordinatesOf(all: number[], source: Uint32Array): Float32Array {
+  return Float32Array.from({ length: 2 * source.length }, (_, i) => all[2 * source[i >> 1] + (i & 1)] ?? 0);
+}
+
+// Red, green and blue as linear light; white where there are none.
+function colorsOf(all: Uint8Array, source: Uint32Array): Float32Array {
+  const linear = Float32Array.from({ length: 256 }, (_, byte) => {
+    const x = byte / 255;
+    return x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4;
+  });
+  return Float32Array.from({ length: 3 * source.length }, (_, i) => {
+    return linear[all[4 * source[Math.floor(i / 3)] + (i % 3)] ?? 255];
+  });
+}
+
+// The fine surface that a soft body carries: its parts one after the other.
+//
+// rest  xyz of the nodes in frames, at rest
+export function embeddedSurface(parts: EmbeddedPart[], rest: ArrayLike<number>): { surface: SoftSurface; look: SoftLook } {
+  const nodeCount = Math.floor(rest.length / 3);
+  const nodes: number[] = [];
+  const weights: number[] = [];
+  const source: number[] = [];
+  const smoothOf: number[] = [];
+  const indices: number[] = [];
+  const smoothIndices: number[] = [];
+  const groups: SoftLook['groups'] = [];
+  const looks: (Look | null)[] = [];
+  const sizes: number[] = [];
+  for (const part of parts) {
+    const count = Math.floor(part.nodes.length / 4);
+    if (part.weights.length !== 4 * count || part.nodes.some((node) => node >= nodeCount)) continue; // not of this body
+    const places = new Float32Array(3 * count);
+    for (let i = 0; i < 4 * count; ++i)
+      for (let k = 0; k < 3; ++k) places[3 * (i >> 2) + k] += part.weights[i] * rest[3 * part.nodes[i] + k];
+    const { smooth, ...seamed } = splitSeams(places, part.indices);
+    const [firstSmooth, first] = [nodes.length / 4, source.length];
+    for (const vertex of smooth.source)
+      for (let i = 4 * vertex; i < 4 * vertex + 4; ++i) {
+        nodes.push(part.nodes[i]);
+        weights.push(part.weights[i]);
+      }
+    for (const vertex of smooth.indices) smoothIndices.push(firstSmooth + vertex);
+    for (const vertex of seamed.smoothOf) smoothOf.push(firstSmooth + vertex);
+    for (const vertex of seamed.source) source.push(heaviest(part, vertex));
+    const [r = 1, g = 1, b = 1, a = 1] = part.color;
+    const look = lookOf(part.appearance, seamed.source);
+    const color: Color = [r, g, b, a];
+    const hasColors = Boolean(look?.colors);
+    groups.push({ start: indices.length, count: seamed.indices.length, color, image: look?.image ?? '', hasColors });
+    for (const vertex of seamed.indices) indices.push(first + vertex);
+    looks.push(look);
+    sizes.push(seamed.source.length);
+  }
+  const surface: SoftSurface = {
+    source: Uint32Array.from(source),
+    indices: Uint32Array.from(indices),
+    surfaceVertices: nodeCount,
+    carried: {
+      nodes: Uint32Array.from(nodes),
+      weights: Float32Array.from(weights),
+      indices: Uint32Array.from(smoothIndices),
+      smoothOf: Uint32Array.from(smoothOf),
+    },
+  };
+  const coordinates = joined(looks.map((look) => look?.coordinates ?? null), sizes, 2, 0);
+  return { surface, look: { groups, coordinates, colors: joined(looks.map((look) => look?.colors ?? null), sizes, 3, 1) } };
+}
+
+// The node that moves a vertex most.
+function heaviest({ nodes, weights }: EmbeddedPart, vertex: number): number {
+  const at = [0, 1, 2, 3].map((i) => 4 * vertex + i).sort((a, b) => weights[b] - weights[a])[0];
+  return nodes[at];
+}
+
+// Arrays of all parts, `otherwise` where a part has none; null: none has any.
+function joined(arrays: (Float32Array | null)[], counts: number[], size: number, otherwise: number): Float32Array | null {
+  if (arrays.every((array) => !array)) return null;
+  const whole = new Float32Array(size * counts.reduce((sum, count) => sum + count, 0)).fill(otherwise);
+  let at = 0;
+  arrays.forEach((array, i) => {
+    if (array) whole.set(array, at);
+    at += size * counts[i];
+  });
+  return whole;
+}
+
+// Where the nodes of a frame put a carried surface: positions and normals of its render vertices.
+export function carry(
+  { nodes, weights, indices, smoothOf }: NonNullable<SoftSurface['carried']>,
+  places: Float32Array,
+  normalsOf: (positions: Float32Array, indices: Uint32Array, normals: Float32Array) => void,
+  positions: Float32Array,
+  normals: Float32Array,
+): void {
+  const smooth = new Float32Array((3 * nodes.length) / 4);
+  for (let i = 0; i < nodes.length; ++i) {
+    const [at, from, weight] = [3 * (i >> 2), 3 * nodes[i], weights[i]];
+    smooth[at] += weight * places[from];
+    smooth[at + 1] += weight * places[from + 1];
+    smooth[at + 2] += weight * places[from + 2];
+  }
+  const smoothNormals = new Float32Array(smooth.length);
+  normalsOf(smooth, indices, smoothNormals);
+  gather(smooth, smoothOf, positions);
+  gather(smoothNormals, smoothOf, normals);
+}
