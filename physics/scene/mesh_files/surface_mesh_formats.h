@@ -14,10 +14,10 @@ namespace pliant::physics {
 absl::StatusOr<SurfaceMeshFile> ReadTextStl(std::string_view bytes, const std::string& name);
 absl::StatusOr<SurfaceMeshFile> ReadBinaryStl(std::string_view bytes, const std::string& name);
 absl::StatusOr<SurfaceMeshFile> ReadObj(std::string_view bytes, const std::string& name);
-// glTF, PLY and COLLADA; `extension` "gltf", "glb", "ply" or "dae". No file is opened but through
-// `companions`.
-absl::StatusOr<SurfaceMeshFile> ReadWithAssimp(std::string_view bytes, const std::string& name,
-                                               const std::string& extension,
-                                               const CompanionFiles& companions);
+// glTF, PLY and COLLADA, read by the program pliant_surface_reader; `format` "gltf", "glb", "ply"
+// or "dae". No file is opened but through `companions`.
+absl::StatusOr<SurfaceMeshFile> ReadForeignSurface(std::string_view bytes, const std::string& name,
+                                                   const std::string& format,
+                                                   const CompanionFiles& companions);
 
 }  // namespace pliant::physics
