@@ -242,7 +242,7 @@ void SceneCompiler::DraftCustomBody(const v1::CustomBody& given, const std::stri
   }
   const std::map<std::string, double> all(given.parameters().begin(), given.parameters().end());
   for (const auto& [name, value] : all) {
-    const auto is_taken = [&](const BodyParameter& one) { return one.name == name; };
+    const auto is_taken = [&name = name](const BodyParameter& one) { return one.name == name; };
     if (std::ranges::any_of(draft->kind->parameters(), is_taken)) continue;
     log_.Error(absl::StrCat(path, ".parameters.", name),
                absl::StrCat("is not a parameter of ", given.kind(), ". Remove it"));
