@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 
 #include "clients/cpp/files.h"
 #include "openssl/evp.h"
@@ -26,8 +27,8 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMaxFiles = 50'000;  // below the folder of a scene
 
 // Files that name other files.
-constexpr std::array<std::string_view, 5> kRobotSuffixes{".urdf", ".xml", ".sdf", ".mjcf",
-                                                         ".config"};
+constexpr std::array<std::string_view, 6> kNamingSuffixes{".urdf", ".xml",    ".sdf",
+                                                          ".mjcf", ".config", ".gltf"};
 constexpr std::array<std::string_view, 10> kMeshSuffixes{".obj", ".stl", ".ply", ".gltf", ".glb",
                                                          ".dae", ".msh", ".vtk", ".mesh", ".inp"};
 constexpr std::array<std::string_view, 2> kManifests{"package.xml", "model.config"};
@@ -57,6 +58,19 @@ absl::StatusOr<std::vector<Candidate>> ListFiles(const fs::path& folder) {
   }
   if (error) return FileError(folder.string(), error.message());
   return files;
+}
+
+// A name as URIs have it, for example in glTF.
+std::string EncodeForUri(std::string_view name) {
+  std::string encoded;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 || std::string_view("-._~").find(c) != std::string_view::npos)
+      encoded += c;
+    else
+      absl::StrAppendFormat(&encoded, "%%%02X", byte);
+  }
+  return encoded;
 }
 
 // Whether the text has the name with nothing around it that could belong to a longer name.
@@ -134,9 +148,11 @@ absl::StatusOr<std::vector<std::string>> FindNamedFiles(const std::string& scene
     absl::Status status;
     std::erase_if(*left, [&](const Candidate& file) {
       const bool is_manifest = std::ranges::find(kManifests, file.name) != kManifests.end();
-      if (!(is_manifest && has_packages) && !Mentions(text, file.name)) return false;
+      if (!(is_manifest && has_packages) && !Mentions(text, file.name) &&
+          !Mentions(text, EncodeForUri(file.name)))
+        return false;
       named.push_back(file.path.generic_string());
-      if (!HasSuffix(file.path, kRobotSuffixes)) return true;
+      if (!HasSuffix(file.path, kNamingSuffixes)) return true;
       absl::StatusOr<std::string> content = ReadWholeFile((folder / file.path).string());
       if (content.ok()) {
         texts.push_back(*std::move(content));
@@ -152,14 +168,14 @@ absl::StatusOr<std::vector<std::string>> FindNamedFiles(const std::string& scene
 }
 
 bool IsRobotOrMesh(const fs::path& path) {
-  return HasSuffix(path, kRobotSuffixes) || HasSuffix(path, kMeshSuffixes);
+  return HasSuffix(path, kNamingSuffixes) || HasSuffix(path, kMeshSuffixes);
 }
 
 absl::StatusOr<std::vector<std::string>> FindImportedFiles(const std::vector<std::string>& imported,
                                                            const fs::path& folder) {
   std::vector<std::string> files = imported;
   for (const std::string& file : imported) {
-    if (!HasSuffix(file, kRobotSuffixes)) continue;
+    if (!HasSuffix(file, kNamingSuffixes)) continue;
     const auto named = FindNamedFiles(absl::StrCat("file: ", file), folder);
     if (!named.ok()) return named.status();
     files.insert(files.end(), named->begin(), named->end());

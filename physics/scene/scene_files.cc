@@ -8,6 +8,7 @@
 
 #include "physics/scene/compiler.h"
 #include "physics/scene/mesh_files/volume_mesh_files.h"
+#include "physics/scene/robot_files/parts/companion_files.h"
 #include "physics/scene/robot_files/parts/files_by_name.h"
 #include "physics/scene/text/field_checks.h"
 #include "physics/scene/text/scalar_text.h"
@@ -49,8 +50,8 @@ std::optional<std::string> SceneCompiler::FindFile(const std::string& file,
   return resolved.string();
 }
 
-std::optional<std::string> SceneCompiler::ReadMeshFile(const std::string& file,
-                                                       const std::string& path) {
+std::optional<SceneCompiler::MeshFile> SceneCompiler::ReadMeshFile(const std::string& file,
+                                                                   const std::string& path) {
   const std::optional<std::string> place = FindFile(file, path);
   if (!place.has_value()) return std::nullopt;
   absl::StatusOr<std::string> bytes = ReadMeshFileBytes(*place);
@@ -58,9 +59,18 @@ std::optional<std::string> SceneCompiler::ReadMeshFile(const std::string& file,
     log_.Error(path, std::string(bytes.status().message()));
     return std::nullopt;
   }
-  const XXH128_hash_t hash = XXH3_128bits(bytes->data(), bytes->size());
+  AddToHash(*bytes);
+  const CompanionFiles serve = ServeCompanions(*place, options_.jail);
+  return MeshFile{*std::move(bytes), [this, serve](const std::string& name) {
+                    absl::StatusOr<std::string> companion = serve(name);
+                    if (companion.ok()) AddToHash(*companion);
+                    return companion;
+                  }};
+}
+
+void SceneCompiler::AddToHash(const std::string& bytes) {
+  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
   absl::StrAppend(&mesh_hashes_, hash.high64, ",", hash.low64, ";");
-  return *std::move(bytes);
 }
 
 }  // namespace pliant::physics

@@ -14,7 +14,7 @@ namespace pliant {
 // Called before each file of a scene is sent: its number from 0, how many there are, and its path.
 using UploadProgress = std::function<void(std::size_t, std::size_t, const std::string&)>;
 
-// Files below `folder` that a scene names, and those that robot files among them name, by their
+// Files below `folder` that a scene names, and those that robots and glTF among them name, by their
 // paths relative to the folder, sorted. A file counts as named where its name without folders is
 // mentioned, so that packages and mesh folders need not be resolved; the server does that. Where
 // packages or models are mentioned, their manifests count too. Hidden folders are not searched.
@@ -25,8 +25,8 @@ absl::StatusOr<std::vector<std::string>> FindNamedFiles(const std::string& scene
 // Whether a file is a robot or a mesh by its extension: the server makes a world of it by itself.
 bool IsRobotOrMesh(const std::filesystem::path& path);
 
-// The imported files, by their paths relative to `folder`, and those below it that robots among
-// them name. Errors as of FindNamedFiles.
+// The imported files, by their paths relative to `folder`, and those below it that robots and glTF
+// among them name. Errors as of FindNamedFiles.
 absl::StatusOr<std::vector<std::string>> FindImportedFiles(const std::vector<std::string>& imported,
                                                            const std::filesystem::path& folder);
 

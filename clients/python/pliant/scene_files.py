@@ -6,6 +6,7 @@ import hashlib
 import os
 import pathlib
 import re
+import urllib.parse
 from typing import Iterable
 
 from pliant import errors
@@ -14,7 +15,7 @@ from pliant.v1 import objects_pb2
 
 _MAX_FILES = 50_000
 _CHUNK = 1 << 20
-_NAME_FILES = {".urdf", ".xml", ".sdf", ".mjcf", ".config"}
+_NAME_FILES = {".urdf", ".xml", ".sdf", ".mjcf", ".config", ".gltf"}
 _MANIFESTS = {"package.xml", "model.config"}
 
 
@@ -26,7 +27,8 @@ def mentions(text: str, name: str) -> bool:
     >>> mentions("mesh: {file: football.vtk}", "ball.vtk")
     False
     """
-    return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])", text) is not None
+    names = {name, urllib.parse.quote(name)}  # glTF names files by URIs
+    return any(re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])", text) for name in names)
 
 
 def _list_files(folder: pathlib.Path) -> list[pathlib.Path]:
@@ -44,7 +46,7 @@ def _list_files(folder: pathlib.Path) -> list[pathlib.Path]:
 
 
 def find_named_files(scene: str, folder: pathlib.Path) -> list[str]:
-    """The files below the folder that a scene names, and those that robot files among them name, by
+    """The files below the folder that a scene names, and those that robots and glTF among them name, by
     their paths relative to it. A file counts as named where its name without folders is mentioned;
     the server resolves packages."""
     if "file:" not in scene and '"file"' not in scene:

@@ -14,7 +14,10 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -64,6 +67,33 @@ int Start(const std::string& program, const std::string& format, int socket, pid
   return fault;
 }
 
+// A name as it is in URIs, in which glTF and COLLADA name files: %20 is a space.
+std::string Decode(std::string_view name) {
+  std::string decoded;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    int code = 0;
+    if (name[i] == '%' && i + 2 < name.size() && absl::ascii_isxdigit(name[i + 1]) &&
+        absl::ascii_isxdigit(name[i + 2]) &&
+        absl::SimpleHexAtoi(absl::string_view(name.data() + i + 1, 2), &code)) {
+      decoded += static_cast<char>(code);
+      i += 2;
+    } else {
+      decoded += name[i];
+    }
+  }
+  return decoded;
+}
+
+absl::StatusOr<std::string> Ask(const CompanionFiles& companions, const std::string& name) {
+  if (!companions)
+    return absl::PermissionDeniedError(
+        absl::StrCat("it names ", name, ". Other files are not opened: save it as one (.glb)"));
+  absl::StatusOr<std::string> companion = companions(name);
+  if (companion.ok() || name.find('%') == std::string::npos) return companion;
+  absl::StatusOr<std::string> decoded = companions(Decode(name));
+  return decoded.ok() ? decoded : companion;
+}
+
 // Serves the reader until it sends its result, or ends without one.
 std::optional<std::string> Serve(int socket, std::string_view bytes,
                                  const CompanionFiles& companions, Deadline* deadline) {
@@ -73,9 +103,7 @@ std::optional<std::string> Serve(int socket, std::string_view bytes,
     if (!message.has_value()) return std::nullopt;
     if (message->kind == MessageKind::kResult) return std::move(message->bytes);
     if (message->kind != MessageKind::kRequest) return std::nullopt;
-    absl::StatusOr<std::string> companion = absl::PermissionDeniedError(absl::StrCat(
-        "it names ", message->bytes, ". Other files are not opened: save it as one (.glb)"));
-    if (companions) companion = companions(message->bytes);
+    absl::StatusOr<std::string> companion = Ask(companions, message->bytes);
     if (companion.ok())
       *deadline += std::chrono::ceil<Deadline::duration>(
           std::chrono::duration<double>(kMaxCompanionSecondsPerByte) * companion->size());
