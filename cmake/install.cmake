@@ -1,6 +1,8 @@
 # `cmake --install build/release --prefix DIR`: what a package needs. The server finds scenes and viewer beside itself.
 include(GNUInstallDirs)
 install(TARGETS pliantd pliant RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+# where the server looks for it: ../libexec/pliant
+install(TARGETS pliant_surface_reader RUNTIME DESTINATION libexec/pliant)
 if(TARGET pliant-gamepad)
   install(TARGETS pliant-gamepad RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT gamepad OPTIONAL)
 endif()

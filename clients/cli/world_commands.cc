@@ -150,6 +150,8 @@ int Create(Session* session, const Arguments& arguments) {
   if (absl::IsInvalidArgument(world.status()) && !ListFieldViolations(world.status()).empty())
     throw CommandError(kInvalidScene, std::string(world.status().message()));
   session->Check(world.status());
+  for (const std::string& warning : world->warnings())
+    std::fprintf(stderr, "warning: %s\n", warning.c_str());
   return Show(session, session->Value(world->Get()));
 }
 

@@ -155,7 +155,8 @@ absl::StatusOr<World> Client::CreateWorld(v1::CreateWorldRequest request, const 
   }
   const absl::StatusOr<v1::World> world = Call(request);
   if (!world.ok()) return world.status();
-  return GetWorld(world->name());
+  return World(shared_from_this(), world->name(),
+               {world->warnings().begin(), world->warnings().end()});
 }
 
 absl::StatusOr<World> Client::CreateWorldFromFile(const std::string& scene_file,

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 
 #include "clients/cpp/files.h"
 #include "openssl/evp.h"
@@ -59,6 +60,19 @@ absl::StatusOr<std::vector<Candidate>> ListFiles(const fs::path& folder) {
   }
   if (error) return FileError(folder.string(), error.message());
   return files;
+}
+
+// A name as URIs have it, for example in glTF.
+std::string EncodeForUri(std::string_view name) {
+  std::string encoded;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 || std::string_view("-._~").find(c) != std::string_view::npos)
+      encoded += c;
+    else
+      absl::StrAppendFormat(&encoded, "%%%02X", byte);
+  }
+  return encoded;
 }
 
 // Whether the text has the name with nothing around it that could belong to a longer name.
@@ -141,7 +155,9 @@ absl::StatusOr<std::vector<std::string>> FindNamedFiles(const std::string& scene
     absl::Status status;
     std::erase_if(*left, [&](const Candidate& file) {
       const bool is_manifest = std::ranges::find(kManifests, file.name) != kManifests.end();
-      if (!(is_manifest && has_packages) && !Mentions(text, file.name)) return false;
+      if (!(is_manifest && has_packages) && !Mentions(text, file.name) &&
+          !Mentions(text, EncodeForUri(file.name)))
+        return false;
       named.push_back(file.path.generic_string());
       if (!NamesFiles(file.path)) return true;
       absl::StatusOr<std::string> content = ReadWholeFile((folder / file.path).string());
@@ -160,7 +176,7 @@ absl::StatusOr<std::vector<std::string>> FindNamedFiles(const std::string& scene
 }
 
 bool IsRobotOrMesh(const fs::path& path) {
-  return HasSuffix(path, kRobotSuffixes) || HasSuffix(path, kMeshSuffixes);
+  return HasSuffix(path, kNamingSuffixes) || HasSuffix(path, kMeshSuffixes);
 }
 
 absl::StatusOr<std::vector<std::string>> FindImportedFiles(const std::vector<std::string>& imported,

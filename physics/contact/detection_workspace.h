@@ -87,7 +87,7 @@ struct ContactDetector::Workspace {
   };
   std::vector<PairContacts> found, last_found;  // per task
   PairContacts changed;                         // of a pair whose motion has changed
-  const std::vector<ContactPoint> nothing;
+  const std::vector<ContactPoint> nothing{};
   std::vector<char> is_known;  // per task: found before, and neither body has moved since
 
   // unmoved blocks: at rest at this and the last call, in the same position

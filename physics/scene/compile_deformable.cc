@@ -243,7 +243,7 @@ void SceneCompiler::DraftCustomBody(const v1::CustomBody& given, const std::stri
   }
   const std::map<std::string, double> all(given.parameters().begin(), given.parameters().end());
   for (const auto& [name, value] : all) {
-    const auto is_taken = [&](const BodyParameter& one) { return one.name == name; };
+    const auto is_taken = [&name = name](const BodyParameter& one) { return one.name == name; };
     if (std::ranges::any_of(draft->kind->parameters(), is_taken)) continue;
     log_.Error(absl::StrCat(path, ".parameters.", name),
                absl::StrCat("is not a parameter of ", given.kind(), ". Remove it"));
@@ -451,11 +451,11 @@ std::optional<TetrahedralMesh> SceneCompiler::ReadVolumeMesh(const v1::VolumeMes
 
 std::optional<TetrahedralMesh> SceneCompiler::ReadVolumeFile(const v1::VolumeMesh& given,
                                                              const std::string& path) {
-  const std::optional<std::string> bytes = ReadMeshFile(given.file(), path + ".file");
-  if (!bytes.has_value()) return std::nullopt;
+  const std::optional<MeshFile> file = ReadMeshFile(given.file(), path + ".file");
+  if (!file.has_value()) return std::nullopt;
   std::optional<TetrahedralMesh> mesh;
-  if (IsSurfaceFile(*bytes, given.file())) {
-    mesh = MeshSurfaceOf(given, *bytes, path);
+  if (IsSurfaceFile(file->bytes, given.file())) {
+    mesh = MeshSurfaceOf(given, *file, path);
     if (!mesh.has_value()) return std::nullopt;
   } else {
     for (const auto& [is_given, name] :
@@ -466,7 +466,7 @@ std::optional<TetrahedralMesh> SceneCompiler::ReadVolumeFile(const v1::VolumeMes
                  "applies to primitives and surfaces only; the file has its own edges. Remove it");
       return std::nullopt;
     }
-    absl::StatusOr<VolumeMeshFile> read = physics::ReadVolumeMesh(*bytes, given.file());
+    absl::StatusOr<VolumeMeshFile> read = physics::ReadVolumeMesh(file->bytes, given.file());
     if (!read.ok()) {
       log_.Error(path + ".file", std::string(read.status().message()));
       return std::nullopt;
@@ -501,7 +501,7 @@ void SceneCompiler::WarnOfUnits(double size, double scale, const std::string& pa
 }
 
 std::optional<TetrahedralMesh> SceneCompiler::MeshSurfaceOf(const v1::VolumeMesh& given,
-                                                            const std::string& bytes,
+                                                            const MeshFile& file,
                                                             const std::string& path) {
   if (log_.failed()) return std::nullopt;
   SurfaceFileMeshing options;
@@ -516,8 +516,8 @@ std::optional<TetrahedralMesh> SceneCompiler::MeshSurfaceOf(const v1::VolumeMesh
     return GoesOn(start + body_share_ * done);
   };
   absl::StrAppend(&mesh_hashes_, kMesherVersion, ";");
-  absl::StatusOr<MeshedSurfaceFile> made =
-      MeshSurfaceFile(bytes, given.file(), options, MeshCache(options_.mesh_cache));
+  absl::StatusOr<MeshedSurfaceFile> made = MeshSurfaceFile(
+      file.bytes, given.file(), file.companions, options, MeshCache(options_.mesh_cache));
   if (is_cancelled_) return std::nullopt;
   if (!made.ok()) {
     log_.Error(path + ".file", std::string(made.status().message()));

@@ -286,13 +286,13 @@ std::optional<Geometry> SceneCompiler::ReadSurfaceMesh(const v1::SurfaceMesh& gi
                                                        const std::string& path) {
   const double scale = given.has_scale() ? given.scale() : 1.0;
   const bool ok = !given.has_scale() || CheckPositive(path + ".scale", scale, "factor", &log_, 1e9);
-  const std::optional<std::string> bytes = ReadMeshFile(given.file(), path + ".file");
-  if (!bytes.has_value() || !ok) return std::nullopt;
+  const std::optional<MeshFile> file = ReadMeshFile(given.file(), path + ".file");
+  if (!file.has_value() || !ok) return std::nullopt;
 
   // any points have a hull; a surface must be closed
-  absl::StatusOr<SurfaceMeshFile> read = given.convex()
-                                             ? ReadOpenSurfaceMesh(*bytes, given.file())
-                                             : physics::ReadSurfaceMesh(*bytes, given.file());
+  absl::StatusOr<SurfaceMeshFile> read =
+      given.convex() ? ReadOpenSurfaceMesh(file->bytes, given.file(), file->companions)
+                     : physics::ReadSurfaceMesh(file->bytes, given.file(), file->companions);
   if (!read.ok()) {
     log_.Error(path + ".file", std::string(read.status().message()));
     return std::nullopt;

@@ -130,7 +130,8 @@ void SceneCompiler::ReadJointValues(const v1::Robot& given, const std::string& p
   for (const RobotCoupler& coupler : robot.couplers) {
     if (coupler.terms.empty() || coupler.terms[0].second == 0) continue;
     const auto [follower, factor] = coupler.terms[0];
-    const auto follow = [&](double offset, std::vector<double>* numbers) {
+    const auto follow = [&, follower = follower, factor = factor](double offset,
+                                                                  std::vector<double>* numbers) {
       for (std::size_t k = 1; k < coupler.terms.size(); ++k)
         offset -= coupler.terms[k].second * (*numbers)[coupler.terms[k].first];
       (*numbers)[follower] = offset / factor;

@@ -20,6 +20,7 @@
 #include "physics/mpm/particle_block.h"
 #include "physics/rigid/joint_tree.h"
 #include "physics/rigid/rigid_body_block.h"
+#include "physics/scene/mesh_files/surface_mesh_files.h"
 #include "physics/scene/scene.h"
 #include "physics/scene/text/scene_log.h"
 
@@ -217,6 +218,11 @@ class SceneCompiler {
   // A joint of one velocity by its name, robot/joint; false, and an error, when there is none.
   bool ResolveJoint(const std::string& name, const std::string& path, int* robot, int* joint);
 
+  struct MeshFile {
+    std::string bytes;
+    CompanionFiles companions;  // files that it names; they count in the model's hash
+  };
+
   // rigid: compile_rigid.cc
   void DraftRigidBody(const v1::RigidBody& rigid, const std::string& path, BodyDraft* draft);
   void ReadMass(const v1::RigidBody& rigid, const std::string& path, bool shapes_ok,
@@ -239,7 +245,7 @@ class SceneCompiler {
                                                 const std::string& path);
   // Warns of a body that is so large, or so small, that its file may have another unit.
   void WarnOfUnits(double size, double scale, const std::string& path);
-  std::optional<TetrahedralMesh> MeshSurfaceOf(const v1::VolumeMesh& mesh, const std::string& bytes,
+  std::optional<TetrahedralMesh> MeshSurfaceOf(const v1::VolumeMesh& mesh, const MeshFile& file,
                                                const std::string& path);
   std::optional<TetrahedralMesh> CheckMesh(TetrahedralMesh mesh, bool repair,
                                            const std::string& path,
@@ -289,9 +295,10 @@ class SceneCompiler {
                  int body, bool allowed, bool* has_point, Eigen::Vector3d* p_BP);
   void CompileProbes();
 
-  // files: scene_files.cc Bytes of a mesh file named in the scene; nullopt when it must not, or
-  // cannot, be read.
-  std::optional<std::string> ReadMeshFile(const std::string& file, const std::string& path);
+  // files: scene_files.cc
+  // A mesh file named in the scene; nullopt when it must not, or cannot, be read.
+  std::optional<MeshFile> ReadMeshFile(const std::string& file, const std::string& path);
+  void AddToHash(const std::string& bytes);
   // Path of a file named in the scene; nullopt when it must not be read.
   std::optional<std::string> FindFile(const std::string& file, const std::string& path);
   // As above; an error in place of a message.

@@ -98,17 +98,27 @@ SceneResult LoadText(std::string_view yaml, const std::string& name, const Scene
   return Build(std::move(scene), name, options, folder, &log);
 }
 
+// A world made of robot and mesh files.
+SceneResult Import(const std::vector<std::string>& paths, const std::string& folder,
+                   const std::string& name, const SceneOptions& options) {
+  const absl::StatusOr<ImportedScene> imported = WriteSceneOf(paths, folder);
+  if (imported.ok()) {
+    SceneResult result = LoadText(imported->yaml, name, options, folder);
+    ReferToFiles(imported->files, &result.messages);
+    return result;
+  }
+  SceneLog log(name);
+  log.Error("", std::string(imported.status().message()));
+  return Refuse(&log);
+}
+
 }  // namespace
 
 SceneResult LoadSceneFiles(const std::vector<std::string>& paths, const SceneOptions& options) {
   if (paths.size() == 1) return LoadSceneFile(paths[0], options);
   const std::string folder = paths.empty() ? "" : fs::path(paths[0]).parent_path().string();
-  const absl::StatusOr<std::string> yaml = WriteSceneOf(paths, folder);
   const std::string name = paths.empty() ? "scene" : absl::StrCat(paths[0], " and others");
-  if (yaml.ok()) return LoadText(*yaml, name, options, folder);
-  SceneLog log(name);
-  log.Error("", std::string(yaml.status().message()));
-  return Refuse(&log);
+  return Import(paths, folder, name, options);
 }
 
 std::vector<std::string> MethodNames() {
@@ -122,10 +132,7 @@ SceneResult LoadSceneFile(const std::string& path, const SceneOptions& options) 
   SceneLog log(path);
   if (options.jail.empty() && options.allow_files && FindImportKind(path) != ImportKind::kNone) {
     const std::string folder = fs::path(path).parent_path().string();
-    const absl::StatusOr<std::string> yaml = WriteSceneOf({path}, folder);
-    if (yaml.ok()) return LoadText(*yaml, path, options, folder);
-    log.Error("", std::string(yaml.status().message()));
-    return Refuse(&log);
+    return Import({path}, folder, path, options);
   }
   std::error_code error;
   const fs::file_status status = fs::status(path, error);

@@ -12,6 +12,7 @@
 #include "physics/scene/compiler.h"
 #include "physics/scene/mesh_files/surface_mesh_files.h"
 #include "physics/scene/mesh_files/volume_mesh_files.h"
+#include "physics/scene/robot_files/parts/companion_files.h"
 #include "physics/scene/robot_files/parts/files_by_name.h"
 #include "physics/scene/text/field_checks.h"
 #include "physics/scene/text/scalar_text.h"
@@ -65,8 +66,8 @@ std::optional<std::string> SceneCompiler::FindFile(const std::string& file,
   return std::nullopt;
 }
 
-std::optional<std::string> SceneCompiler::ReadMeshFile(const std::string& file,
-                                                       const std::string& path) {
+std::optional<SceneCompiler::MeshFile> SceneCompiler::ReadMeshFile(const std::string& file,
+                                                                   const std::string& path) {
   const std::optional<std::string> place = FindFile(file, path);
   if (!place.has_value()) return std::nullopt;
   absl::StatusOr<std::string> bytes = ReadMeshFileBytes(*place);
@@ -74,9 +75,18 @@ std::optional<std::string> SceneCompiler::ReadMeshFile(const std::string& file,
     log_.Error(path, std::string(bytes.status().message()));
     return std::nullopt;
   }
-  const XXH128_hash_t hash = XXH3_128bits(bytes->data(), bytes->size());
+  AddToHash(*bytes);
+  const CompanionFiles serve = ServeCompanions(*place, options_.jail);
+  return MeshFile{*std::move(bytes), [this, serve](const std::string& name) {
+                    absl::StatusOr<std::string> companion = serve(name);
+                    if (companion.ok()) AddToHash(*companion);
+                    return companion;
+                  }};
+}
+
+void SceneCompiler::AddToHash(const std::string& bytes) {
+  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
   absl::StrAppend(&mesh_hashes_, hash.high64, ",", hash.low64, ";");
-  return *std::move(bytes);
 }
 
 std::vector<VisualShape> SceneCompiler::ReadVisual(const v1::Visual& given,
@@ -85,8 +95,8 @@ std::vector<VisualShape> SceneCompiler::ReadVisual(const v1::Visual& given,
   ReadPose(path + ".pose", given.pose(), &log_, &X_BV);
   const double scale = given.has_scale() ? given.scale() : 1;
   const bool ok = !given.has_scale() || CheckPositive(path + ".scale", scale, "factor", &log_, 1e9);
-  const std::optional<std::string> bytes = ReadMeshFile(given.file(), path + ".file");
-  if (!bytes.has_value() || !ok) return {};
+  const std::optional<MeshFile> mesh_file = ReadMeshFile(given.file(), path + ".file");
+  if (!mesh_file.has_value() || !ok) return {};
 
   // what the surface names is read from its own folder
   const auto read = [&](const std::string& name,
@@ -105,7 +115,8 @@ std::vector<VisualShape> SceneCompiler::ReadVisual(const v1::Visual& given,
   };
   const auto read_mesh = [&](const std::string& name) { return read(name, kMaxMeshFileBytes); };
   const auto read_image = [&](const std::string& name) { return read(name, kMaxImageBytes); };
-  const absl::StatusOr<SurfaceMeshFile> file = ReadOpenSurfaceMesh(*bytes, given.file(), read_mesh);
+  const absl::StatusOr<SurfaceMeshFile> file =
+      ReadVisualSurface(mesh_file->bytes, given.file(), read_mesh);
   if (!file.ok()) {
     log_.Error(path + ".file", std::string(file.status().message()));
     return {};

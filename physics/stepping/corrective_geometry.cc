@@ -67,7 +67,7 @@ void CorrectiveGeometry::CollectDofs() {
 void CorrectiveGeometry::AppendRows(const MappedDof& dof, CorrectiveProblem* problem) {
   const auto& [block, kind, index] = dof.key;
   const BlockStep& step = *stages_.blocks.steps[block];
-  const auto append = [&](int row) {
+  const auto append = [&, block = block](int row) {
     for (const BlockRows::Part& part : rows_.parts()) {
       const int first = stages_.participation.FindVelocity(block, part.group);
       // groups that do not participate affect no mapped degree of freedom

@@ -11,14 +11,14 @@ namespace pliant::server {
 
 int ImportScene(const ImportOptions& options, std::ostream& out, std::ostream& err) {
   const std::string folder = std::filesystem::path(options.out).parent_path().string();
-  const absl::StatusOr<std::string> scene = physics::WriteSceneOf(options.files, folder);
+  const absl::StatusOr<physics::ImportedScene> scene = physics::WriteSceneOf(options.files, folder);
   if (!scene.ok()) {
     err << scene.status().message() << '\n';
     return kInvalidScene;
   }
   if (options.out.empty() || options.out == "-") {
-    out << *scene << std::flush;
-  } else if (absl::Status status = WriteWholeFile(options.out, *scene); !status.ok()) {
+    out << scene->yaml << std::flush;
+  } else if (absl::Status status = WriteWholeFile(options.out, scene->yaml); !status.ok()) {
     err << "pliantd import: " << status.message() << '\n';
     return kEnvironment;
   }

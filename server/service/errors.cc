@@ -7,6 +7,7 @@
 #include "google/rpc/error_details.pb.h"
 
 #include "physics/scene/scene.h"
+#include "server/host/text.h"
 
 namespace pliant::server {
 namespace {
@@ -17,6 +18,9 @@ constexpr char kBadRequestType[] = "type.googleapis.com/google.rpc.BadRequest";
 // first errors are included.
 constexpr int kMaxErrors = 20;
 constexpr std::size_t kMaxMessage = 3000;
+// A reply is larger than a header.
+constexpr int kMaxWarnings = 100;
+constexpr std::size_t kMaxWarning = 1000;
 
 }  // namespace
 
@@ -40,6 +44,20 @@ absl::Status SceneError(const std::vector<physics::SceneMessage>& messages, cons
   absl::Status status = absl::InvalidArgumentError(text);
   if (listed > 0) status.SetPayload(kBadRequestType, absl::Cord(details.SerializeAsString()));
   return status;
+}
+
+void AddWarnings(const std::vector<physics::SceneMessage>& messages, v1::World* world) {
+  const auto count = std::ranges::count_if(messages, [](const auto& m) { return !m.error; });
+  for (physics::SceneMessage message : messages) {
+    if (message.error) continue;
+    if (world->warnings_size() == kMaxWarnings - 1 && count > kMaxWarnings) {
+      world->add_warnings(
+          absl::StrCat("and ", count - world->warnings_size(), " more; `pliantd check` shows all"));
+      return;
+    }
+    message.error = true;  // the field says what they are
+    world->add_warnings(Shorten(physics::Format(message), kMaxWarning));
+  }
 }
 
 absl::Status NoUploads() {

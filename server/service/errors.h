@@ -6,6 +6,8 @@
 #include "absl/status/status.h"
 #include "google/rpc/status.pb.h"
 
+#include "pliant/v1/world.pb.h"
+
 namespace pliant::physics {
 struct SceneMessage;
 }
@@ -16,6 +18,9 @@ namespace pliant::server {
 // google.rpc.BadRequest that names each field. `what` is the first line.
 absl::Status SceneError(const std::vector<physics::SceneMessage>& messages,
                         const char* what = "the scene is invalid");
+
+// Adds the warnings among the messages about a scene to the reply to its creation.
+void AddWarnings(const std::vector<physics::SceneMessage>& messages, v1::World* world);
 
 // FAILED_PRECONDITION for a server without a folder for what clients upload.
 absl::Status NoUploads();

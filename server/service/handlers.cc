@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "physics/scene/import/import_files.h"
 #include "physics/scene/scene.h"
 #include "server/control/world_control.h"
 #include "server/host/text.h"
@@ -310,14 +311,18 @@ void Handlers::CreateWorld(const Call& call, const v1::CreateWorldRequest& reque
       return held->creation().cancelled_by().empty() &&
              !(limits.cancelled && limits.cancelled->load());
     };
+    std::map<std::string, std::string> files;
     if (request.has_imported()) {
-      const auto faults = ImportFiles(options_.objects.get(), &request);
-      if (!faults.ok()) return reply(faults.status());
-      if (!faults->empty()) return reply(SceneError(*faults, "the files cannot be imported"));
+      const auto import = ImportFiles(options_.objects.get(), &request);
+      if (!import.ok()) return reply(import.status());
+      if (!import->faults.empty())
+        return reply(SceneError(import->faults, "the files cannot be imported"));
+      files = import->files;
       settings.source = std::make_shared<const v1::CreateWorldRequest>(request);
     }
-    const absl::StatusOr<physics::SceneResult> scene = LoadSource(request, progress);
+    absl::StatusOr<physics::SceneResult> scene = LoadSource(request, progress);
     if (!scene.ok()) return reply(scene.status());
+    physics::ReferToFiles(files, &scene->messages);
     if (draining()) return reply(absl::UnavailableError("the server is shutting down"));
     if (const std::string who = held->creation().cancelled_by(); !who.empty())
       return reply(absl::AbortedError(
@@ -327,7 +332,9 @@ void Handlers::CreateWorld(const Call& call, const v1::CreateWorldRequest& reque
     if (!scene->ok()) return reply(SceneError(scene->messages));
     auto host = OpenWorld(std::move(*held), physics::World(scene->model), settings);
     if (!host.ok()) return reply(host.status());
-    reply(DescribeWorldNow(**host));
+    v1::World world = DescribeWorldNow(**host);
+    AddWarnings(scene->messages, &world);
+    reply(std::move(world));
   };
   building_.Post(build, reply);
 }

@@ -110,8 +110,7 @@ physics::SceneResult LoadSceneWithFiles(const v1::CreateWorldRequest& request,
   return scene;
 }
 
-absl::StatusOr<std::vector<physics::SceneMessage>> ImportFiles(ObjectStore* objects,
-                                                               v1::CreateWorldRequest* request) {
+absl::StatusOr<Import> ImportFiles(ObjectStore* objects, v1::CreateWorldRequest* request) {
   if (absl::Status status = CheckNamed(*request); !status.ok()) return status;
   const auto staged = objects->Stage({request->files().begin(), request->files().end()});
   if (!staged.ok()) return staged.status();
@@ -121,7 +120,7 @@ absl::StatusOr<std::vector<physics::SceneMessage>> ImportFiles(ObjectStore* obje
                                  request->imported().files().end());
   if (paths.empty()) {
     absl::StatusOr<std::vector<std::string>> chosen = physics::ChooseFiles(folder);
-    if (!chosen.ok()) return SplitIntoMessages(chosen.status(), folder);
+    if (!chosen.ok()) return Import{SplitIntoMessages(chosen.status(), folder), {}};
     paths = *std::move(chosen);
   }
   if (paths.size() > kMaxImported) {
@@ -133,15 +132,23 @@ absl::StatusOr<std::vector<physics::SceneMessage>> ImportFiles(ObjectStore* obje
   request->set_file_name(paths[0]);
   std::vector<std::string> places = paths;
   for (std::string& place : places) place = absl::StrCat(folder, "/", place);
-  const bool is_scene = physics::IsSceneFile(paths[0]);
-  absl::StatusOr<std::string> yaml =
-      is_scene
-          ? physics::ReadMeshFileBytes(places[0], physics::SceneLimits().max_text_bytes, "scene")
-          : physics::WriteSceneOf(places, folder, folder);
-  if (!yaml.ok()) return SplitIntoMessages(yaml.status(), folder);
-  if (is_scene) MoveBeside(paths[0], request);
-  request->set_scene_yaml(*std::move(yaml));
-  return std::vector<physics::SceneMessage>();
+  if (physics::IsSceneFile(paths[0])) {
+    absl::StatusOr<std::string> yaml =
+        physics::ReadMeshFileBytes(places[0], physics::SceneLimits().max_text_bytes, "scene");
+    if (!yaml.ok()) return Import{SplitIntoMessages(yaml.status(), folder), {}};
+    MoveBeside(paths[0], request);
+    request->set_scene_yaml(*std::move(yaml));
+    return Import();
+  }
+  absl::StatusOr<physics::ImportedScene> scene = physics::WriteSceneOf(places, folder, folder);
+  if (!scene.ok()) return Import{SplitIntoMessages(scene.status(), folder), {}};
+  request->set_scene_yaml(std::move(scene->yaml));
+  Import import;
+  for (auto& [path, file] : scene->files) {
+    HideFolder(folder, &file);
+    import.files[path] = file;
+  }
+  return import;
 }
 
 absl::StatusOr<physics::SceneResult> LoadGivenScene(const v1::CreateWorldRequest& request,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,11 +20,14 @@ absl::StatusOr<physics::SceneResult> LoadGivenScene(const v1::CreateWorldRequest
                                                     ObjectStore* objects,
                                                     physics::SceneProgress progress);
 
+struct Import {
+  std::vector<physics::SceneMessage> faults;  // none: the request has a scene
+  std::map<std::string, std::string> files;   // of physics::ReferToFiles, as the client names them
+};
+
 // Puts the scene that a request asks for with `imported` in its place, so that it has all that is
-// needed to load it again. INVALID_ARGUMENT or NOT_FOUND if files are not there. What is wrong in
-// the files is returned; none: the request has a scene.
-absl::StatusOr<std::vector<physics::SceneMessage>> ImportFiles(ObjectStore* objects,
-                                                               v1::CreateWorldRequest* request);
+// needed to load it again. INVALID_ARGUMENT or NOT_FOUND if files are not there.
+absl::StatusOr<Import> ImportFiles(ObjectStore* objects, v1::CreateWorldRequest* request);
 
 // As LoadGivenScene with the files in a folder. It reads nothing outside it.
 physics::SceneResult LoadSceneWithFiles(const v1::CreateWorldRequest& request,

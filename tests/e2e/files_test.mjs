@@ -21,11 +21,37 @@ function write(path, content) {
   return place;
 }
 
-// A box as a binary STL, its lower face at z = 0.
-function boxStl([x, y, z]) {
+function box([x, y, z]) {
   const corner = (i) => [(i & 1 ? 0.5 : -0.5) * x, (i & 2 ? 0.5 : -0.5) * y, i & 4 ? z : 0];
   const faces = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
-  const triangles = faces.flatMap(([a, b, c, d]) => [[a, b, c], [a, c, d]]);
+  return { corner, triangles: faces.flatMap(([a, b, c, d]) => [[a, b, c], [a, c, d]]) };
+}
+
+// A box as glTF with its numbers in another file.
+function writeGltfBox(size, path, buffer) {
+  const { corner, triangles } = box(size);
+  const bytes = Buffer.alloc(8 * 12 + 2 * 36);
+  [...Array(8).keys()].flatMap(corner).forEach((value, k) => bytes.writeFloatLE(value, 4 * k));
+  triangles.flat().forEach((value, k) => bytes.writeUInt16LE(value, 96 + 2 * k));
+  write(join(dirname(path), buffer), bytes);
+  write(path, JSON.stringify({
+    asset: { version: '2.0' },
+    scene: 0,
+    scenes: [{ nodes: [0] }],
+    nodes: [{ mesh: 0 }],
+    meshes: [{ primitives: [{ attributes: { POSITION: 0 }, indices: 1 }] }],
+    accessors: [
+      { bufferView: 0, componentType: 5126, count: 8, type: 'VEC3', min: [-1, -1, 0], max: [1, 1, 1] },
+      { bufferView: 1, componentType: 5123, count: 36, type: 'SCALAR' },
+    ],
+    bufferViews: [{ buffer: 0, byteLength: 96 }, { buffer: 0, byteOffset: 96, byteLength: 72 }],
+    buffers: [{ uri: encodeURI(buffer), byteLength: bytes.length }],
+  }));
+}
+
+// A box as a binary STL, its lower face at z = 0.
+function boxStl(size) {
+  const { corner, triangles } = box(size);
   const bytes = Buffer.alloc(84 + 50 * triangles.length);
   bytes.writeUInt32LE(triangles.length, 80);
   triangles.forEach((triangle, t) => {
@@ -78,6 +104,26 @@ bodies:
   write('scene/meshes/block.stl', boxStl([0.1, 0.1, 0.1]));
   write('bad.yaml', 'name: bad\nbodies:\n  - {name: b, rigid: {motion: FREE, density: -1, shapes: [{box: {size: [1, 1, 1]}}]}}\n');
   write('notes.txt', 'hello');
+  writeGltfBox([0.1, 0.1, 0.1], 'gltf/toy.gltf', 'toy box.bin');
+  write('gltf/toys.yaml', `name: toys
+bodies:
+  - {name: floor, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
+  - name: named
+    deformable:
+      mesh: {file: toy.gltf, edge_length: 0.03}
+      pose: {position: [0, 0, 0.1]}
+      material: {youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}
+`);
+  const worn = boxStl([0.2, 0.2, 0.2]);
+  worn.writeUInt32LE(11, 80);
+  write('worn.stl', worn.subarray(0, worn.length - 50));
+  write('worn.urdf', `<robot name="worn">
+  <colour/>
+  ${linkWith('base', '', 0.05).replace(/<visual>.*<\/collision>/s, '<collision><geometry><box size="0.1 0.1 0.1"/></geometry></collision>')}
+  ${linkWith('boom', '', 0.2).replace(/<visual>.*<\/collision>/s, '<collision><geometry><box size="0.05 0.05 0.3"/></geometry></collision>')}
+  <joint name="luff" type="revolute"><parent link="base"/><child link="boom"/><origin xyz="0 0 0.25"/>
+    <axis xyz="1 0 0"/><limit lower="1" upper="-1" effort="100" velocity="2"/></joint>
+</robot>`);
   server = await Server.start(0, join('scenes', 'soft_ball.yaml'));
   browser = await launchBrowser();
   page = await openViewer(browser, server.url);
@@ -136,6 +182,38 @@ test('a robot and meshes without their folders, chosen with the button, are foun
   await (await chooser).setFiles([join(folder, 'loose', 'crane.urdf'), ...meshes, join(folder, 'part.stl')]);
   await until(page, 'robot and part are shown', () => pliant.connection.state === 'live' && pliant.robots.crane && pliant.soft.part);
   assert.deepEqual(await page.evaluate(() => Object.keys(pliant.soft)), ['part']);
+});
+
+test('a surface in two files becomes a soft body, dropped or named by a scene', kTest, async () => {
+  await drop(page, [join(folder, 'gltf', 'toy.gltf'), join(folder, 'gltf', 'toy box.bin')]);
+  await until(page, 'the toy is shown', () => pliant.connection.state === 'live' && pliant.soft.toy);
+  assert.ok(await page.isHidden('#opening'));
+  await drop(page, [join(folder, 'gltf')]);
+  await until(page, 'the scene is shown', () => pliant.connection.state === 'live' && pliant.world.scene === 'toys');
+  await until(page, 'its toy is shown', () => pliant.soft.named);
+  await drop(page, [join(folder, 'gltf', 'toy.gltf')]);
+  await refused(page);
+  assert.match(await page.textContent('#opening-text'), /toy\.gltf.*toy%20box\.bin|toy\.gltf.*toy box\.bin/s);
+  await page.click('#opening-end');
+});
+
+test('what was mended or ignored is listed beside the new world until it is closed', kTest, async () => {
+  await drop(page, [join(folder, 'worn.stl'), join(folder, 'worn.urdf')]);
+  await until(page, 'the new world is shown', () => pliant.connection.state === 'live' && pliant.robots.worn && pliant.soft.worn_2);
+  await page.waitForSelector('#opening-warnings li', { state: 'visible' });
+  const warnings = await page.$$eval('#opening-warnings li', (items) => items.map((item) => item.textContent));
+  assert.equal(warnings.length, 3, warnings.join('\n'));
+  assert.match(warnings.join('\n'), /^worn\.stl: has 3 edges with one triangle; closed by winding number/m);
+  assert.match(warnings.join('\n'), /^worn\.urdf:2: .*<colour>/m);
+  assert.match(warnings.join('\n'), /^worn\.urdf:\d+: joint "luff": its lower limit/m);
+  await shoot(page, 'files_warnings');
+  await page.click('#opening-end');
+  assert.ok(await page.isHidden('#opening'));
+  // and it goes with its world
+  await drop(page, [join(folder, 'worn.stl')]);
+  await page.waitForSelector('#opening-warnings li', { state: 'visible' });
+  await page.goBack();
+  await page.waitForSelector('#opening', { state: 'hidden' });
 });
 
 test('a dropped folder with a scene becomes that scene', kTest, async () => {

@@ -245,6 +245,12 @@ std::uint64_t Random::Next() {
   return z ^ (z >> 31);
 }
 
+std::uint64_t HashInput(std::string_view input) {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (const char c : input) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
 std::string Mutate(const std::string& input, const std::string& other, std::size_t max_size,
                    Random* random) {
   std::string text = input;

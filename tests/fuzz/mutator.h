@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace pliant::fuzz {
@@ -18,6 +19,12 @@ class Random {
  private:
   std::uint64_t state_;
 };
+
+// A number of the input, for choices that depend on nothing else.
+std::uint64_t HashInput(std::string_view input);
+
+// Inputs that a target could read, where it counts them: most are refused, but not all should be.
+inline std::uint64_t num_accepted = 0;
 
 // Damages a text as people and disks do: flips bytes, swaps, repeats and drops words and lines,
 // writes extreme numbers, nests deeply, splices in a part of `other`. The result is truncated to

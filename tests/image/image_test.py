@@ -109,6 +109,19 @@ class Image(unittest.TestCase):
         self.assertEqual(inspected["User"], "10001:10001")
         self.assertEqual(set(inspected["Config"]["ExposedPorts"]), {"50051/tcp", "8080/tcp"})
 
+    def test_reads_surfaces_of_other_programs(self):
+        folder = pathlib.Path(self.folder.name)
+        corners = [(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)]
+        faces = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
+        (folder / "cube.ply").write_text(
+            "ply\nformat ascii 1.0\nelement vertex 8\nproperty float x\nproperty float y\nproperty float z\n"
+            "element face 6\nproperty list uchar int vertex_indices\nend_header\n"
+            + "".join("%g %g %g\n" % corner for corner in corners) + "".join("4 %d %d %d %d\n" % face for face in faces))
+        done = self.podman("run", "--rm", "--read-only", "--network", "none", "--volume", f"{folder}/cube.ply:/cube.ply:ro",
+                           TAG, "import", "/cube.ply", check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("cube.ply", done.stdout)
+
     def test_worlds_on_the_volume_survive_a_kill(self):
         self.start("killed")
         self.client("world", "create", "--shipped", "soft_ball", "--id", "ball", "--durable")

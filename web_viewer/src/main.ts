@@ -149,6 +149,7 @@ function animate(now: number): void {
 
 function showWorld(world: WorldInfo): void {
   bodies.build(world);
+  files.showWorld(world.name);
   bar.offerSurface(world.points.length > 0);
   latest = null;
   pulled = '';

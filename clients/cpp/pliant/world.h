@@ -28,11 +28,13 @@ class Client;
 // requests go to Client::CallAsync where the caller does not want to wait.
 class World {
  public:
-  World(std::shared_ptr<Client> client, std::string name)
-      : client_(std::move(client)), name_(std::move(name)) {}
+  World(std::shared_ptr<Client> client, std::string name, std::vector<std::string> warnings = {})
+      : client_(std::move(client)), name_(std::move(name)), warnings_(std::move(warnings)) {}
 
   const std::string& name() const { return name_; }  // worlds/{world_id}
   const std::shared_ptr<Client>& client() const { return client_; }
+  // Of a world that this client created: what was mended or ignored in its scene and files.
+  const std::vector<std::string>& warnings() const { return warnings_; }
 
   absl::StatusOr<v1::World> Get() const;
   // Joins all pages, and fetches large bodies.
@@ -88,6 +90,7 @@ class World {
 
   std::shared_ptr<Client> client_;
   std::string name_;
+  std::vector<std::string> warnings_;
 };
 
 }  // namespace pliant

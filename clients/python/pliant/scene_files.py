@@ -6,6 +6,7 @@ import hashlib
 import os
 import pathlib
 import re
+import urllib.parse
 from typing import Iterable
 
 from pliant import errors
@@ -28,7 +29,8 @@ def mentions(text: str, name: str) -> bool:
     >>> mentions("mesh: {file: football.vtk}", "ball.vtk")
     False
     """
-    return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])", text) is not None
+    names = {name, urllib.parse.quote(name)}  # glTF names files by URIs
+    return any(re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])", text) for name in names)
 
 
 def _list_files(folder: pathlib.Path) -> list[pathlib.Path]:

@@ -84,6 +84,8 @@ class World:
         self._descriptions = descriptions
         self.name: str = message.name
         self._model_hash: str = message.model_hash
+        # what was mended or ignored in the scene and its files, of a world just created
+        self.warnings: tuple[str, ...] = tuple(message.warnings)
 
     @property
     def id(self) -> str:

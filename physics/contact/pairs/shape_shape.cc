@@ -44,9 +44,12 @@ void CollideWithHalfSpace(const PlacedShape& half_space, const PlacedShape& othe
 void Append(const std::vector<ManifoldPoint>& points, bool is_swapped,
             std::vector<Touch>* touches) {
   for (const ManifoldPoint& point : points) {
-    const Vector3d n = is_swapped ? Vector3d(-point.nhat_AB_W) : point.nhat_AB_W;
-    touches->emplace_back(point.p_W, n, point.gap, 0.0, point.feature);
-    touches->back().is_sliver = point.is_sliver;
+    Touch& touch = touches->emplace_back();
+    touch.p_W = point.p_W;
+    touch.nhat_AB_W = is_swapped ? Vector3d(-point.nhat_AB_W) : point.nhat_AB_W;
+    touch.gap = point.gap;
+    touch.feature = point.feature;
+    touch.is_sliver = point.is_sliver;
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -17,6 +18,7 @@
 #include "physics/scene/import/imported_robot.h"
 #include "physics/scene/mesh_files/surface_mesh_files.h"
 #include "physics/scene/mesh_files/volume_mesh_files.h"
+#include "physics/scene/robot_files/parts/companion_files.h"
 #include "physics/scene/robot_files/robot_description.h"
 
 namespace pliant::physics {
@@ -88,7 +90,7 @@ class SceneWriter {
     }
   }
 
-  absl::StatusOr<std::string> Finish(const std::vector<std::string>& files) const {
+  absl::StatusOr<ImportedScene> Finish(const std::vector<std::string>& files) const {
     if (!errors_.empty()) return absl::InvalidArgumentError(absl::StrJoin(errors_, "\n"));
     std::vector<std::string> names;
     for (const std::string& file : files) names.push_back(fs::path(file).filename().string());
@@ -104,7 +106,13 @@ class SceneWriter {
     }
     absl::StrAppend(&text, bodies_);
     if (!robots_.empty()) absl::StrAppend(&text, "robots:\n", robots_);
-    return text;
+    ImportedScene scene{std::move(text), {}};
+    const std::size_t first = has_floor_ ? 0 : 1;
+    for (std::size_t i = 0; i < body_files_.size(); ++i)
+      scene.files[absl::StrCat("bodies[", first + i, "]")] = body_files_[i];
+    for (std::size_t i = 0; i < robot_files_.size(); ++i)
+      scene.files[absl::StrCat("robots[", i, "]")] = robot_files_[i];
+    return scene;
   }
 
  private:
@@ -160,6 +168,7 @@ class SceneWriter {
     const bool own_floor = HasFloor(robot);
     has_floor_ = has_floor_ || own_floor;
     const Vector3d p = own_floor ? Vector3d(0, 0, 0) : Place(CalcRestBounds(robot), 0, true);
+    robot_files_.push_back(file);
     absl::StrAppend(&robots_, "  - name: ", NameFor(file), "\n    file: ", PathOf(file), "\n");
     if (HasLooseBase(robot))
       absl::StrAppend(&robots_, "    base: FIXED   # or FREE: it stands, rolls or falls\n");
@@ -203,16 +212,8 @@ class SceneWriter {
   void AddSurface(const std::string& file) {
     const absl::StatusOr<std::string> bytes = ReadMeshFileBytes(file);
     if (!bytes.ok()) return Refuse(bytes.status());
-    const fs::path folder = fs::path(file).parent_path();
-    const CompanionFiles companions = [&](const std::string& name) -> absl::StatusOr<std::string> {
-      std::error_code error;
-      const fs::path path = fs::weakly_canonical(folder / name, error);
-      if (!jail_.empty() && (error || !IsInsideFolder(path, fs::weakly_canonical(jail_, error))))
-        return absl::PermissionDeniedError(
-            absl::StrCat(file, ": names ", name, ", which is not below its folder"));
-      return ReadMeshFileBytes((folder / name).string());
-    };
-    const absl::StatusOr<SurfaceMeshFile> read = ReadOpenSurfaceMesh(*bytes, file, companions);
+    const absl::StatusOr<SurfaceMeshFile> read =
+        ReadVisualSurface(*bytes, file, ServeCompanions(file, jail_));
     if (!read.ok()) return Refuse(read.status());
     double volume = 0;
     const std::vector<Vector3d>& x = read->mesh.vertices;
@@ -235,6 +236,7 @@ class SceneWriter {
     bounds.lower *= scale;
     bounds.upper *= scale;
     const double size = scale * given;
+    body_files_.push_back(file);
     std::string mesh = absl::StrCat("file: ", PathOf(file));
     if (scale != 1) absl::StrAppend(&mesh, ", scale: ", Short(scale));
     const std::string visual = has_colors ? absl::StrCat("\n      visual: {", mesh, "}") : "";
@@ -255,6 +257,7 @@ class SceneWriter {
 
   std::string folder_, jail_;
   std::string bodies_, robots_;
+  std::vector<std::string> body_files_, robot_files_;
   std::vector<std::string> errors_;
   std::set<std::string> names_;
   bool has_floor_ = false;
@@ -292,12 +295,39 @@ ImportKind FindImportKind(const std::string& path) {
   return surface ? ImportKind::kSurface : ImportKind::kNone;
 }
 
-absl::StatusOr<std::string> WriteSceneOf(const std::vector<std::string>& files,
-                                         const std::string& folder, const std::string& jail) {
+absl::StatusOr<ImportedScene> WriteSceneOf(const std::vector<std::string>& files,
+                                           const std::string& folder, const std::string& jail) {
   if (files.empty()) return absl::InvalidArgumentError("names no file; expected robots or meshes");
   SceneWriter writer(folder, jail);
   for (const std::string& file : files) writer.Add(file);
   return writer.Finish(files);
+}
+
+void ReferToFiles(const std::map<std::string, std::string>& files,
+                  std::vector<SceneMessage>* messages) {
+  for (SceneMessage& message : *messages) {
+    const std::size_t end = message.path.find('.');
+    const auto found = files.find(message.path.substr(0, end));
+    if (found == files.end()) continue;
+    message.file = found->second;
+    message.line = message.column = 0;
+    message.path = end == std::string::npos || message.path.ends_with(".file")
+                       ? ""
+                       : message.path.substr(end + 1);
+    // messages about robots begin with a place in the file, FILE:LINE:
+    std::string_view text = message.message;
+    if (!text.starts_with(message.file + ":")) continue;
+    text.remove_prefix(message.file.size() + 1);
+    int line = 0;
+    const std::size_t digits = text.find_first_not_of("0123456789");
+    if (digits > 0 && digits != std::string_view::npos && text[digits] == ':' &&
+        absl::SimpleAtoi(absl::string_view(text.data(), digits), &line)) {
+      message.line = line;
+      text.remove_prefix(digits + 1);
+    }
+    const std::size_t begin = text.find_first_not_of(' ');
+    message.message = std::string(text.substr(std::min(begin, text.size())));
+  }
 }
 
 }  // namespace pliant::physics

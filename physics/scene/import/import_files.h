@@ -1,9 +1,12 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+
+#include "physics/scene/text/scene_message.h"
 
 namespace pliant::physics {
 
@@ -14,6 +17,12 @@ enum class ImportKind { kNone, kRobot, kVolume, kSurface };
 // for a file that cannot be read, and for scenes.
 ImportKind FindImportKind(const std::string& path);
 
+struct ImportedScene {
+  std::string yaml;
+  // File of each body and robot, by the path of that in the scene: bodies[1].
+  std::map<std::string, std::string> files;
+};
+
 // A scene file, with comments, of a world made of robot and mesh files: a floor, robots held by PD
 // drives at their rest pose with differential IK at each tip, meshes as soft bodies of rubber. Each
 // stands beside the one before it, on the floor. Paths in the scene are relative to `folder`. What
@@ -21,7 +30,11 @@ ImportKind FindImportKind(const std::string& path);
 //
 // errors  INVALID_ARGUMENT, NOT_FOUND…: a file that cannot be read, or is neither a robot nor a
 //         mesh; all errors of the robots, one a line
-absl::StatusOr<std::string> WriteSceneOf(const std::vector<std::string>& files,
-                                         const std::string& folder, const std::string& jail = "");
+absl::StatusOr<ImportedScene> WriteSceneOf(const std::vector<std::string>& files,
+                                           const std::string& folder, const std::string& jail = "");
+
+// Makes messages about such a scene, which nobody has seen, name the files instead.
+void ReferToFiles(const std::map<std::string, std::string>& files,
+                  std::vector<SceneMessage>* messages);
 
 }  // namespace pliant::physics

@@ -17,7 +17,21 @@ namespace {
 
 constexpr double kHugeSurface = 50;  // [m]
 
-std::string CalcKey(std::string_view bytes, const SurfaceFileMeshing& options) {
+std::string HashOf(std::string_view bytes) {
+  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
+  return absl::StrCat(absl::Hex(hash.high64, absl::kZeroPad16),
+                      absl::Hex(hash.low64, absl::kZeroPad16));
+}
+
+// Whether a file may have parts of its surface in others: glTF with buffers elsewhere, or in itself
+// as text.
+bool NamesFiles(std::string_view bytes) {
+  return GuessFileKind(bytes) == "a glTF surface" && bytes.find("\"uri\"") != bytes.npos;
+}
+
+// `companions`: hashes of the files that it names.
+std::string CalcKey(std::string_view bytes, const std::string& companions,
+                    const SurfaceFileMeshing& options) {
   const XXH128_hash_t content = XXH3_128bits(bytes.data(), bytes.size());
   std::string whole = absl::StrCat(kMesherVersion, ",", content.high64, ",", content.low64, ",",
                                    options.meshing.refine ? ",refined," : ",");
@@ -25,9 +39,8 @@ std::string CalcKey(std::string_view bytes, const SurfaceFileMeshing& options) {
   for (const double number :
        {options.scale, options.meshing.edge_length, options.meshing.sharp_angle})
     whole.append(reinterpret_cast<const char*>(&number), sizeof(number));
-  const XXH128_hash_t hash = XXH3_128bits(whole.data(), whole.size());
-  return absl::StrCat(absl::Hex(hash.high64, absl::kZeroPad16),
-                      absl::Hex(hash.low64, absl::kZeroPad16));
+  whole.append(companions);
+  return HashOf(whole);
 }
 
 }  // namespace
@@ -41,14 +54,29 @@ bool IsSurfaceFile(std::string_view bytes, const std::string& name) {
 }
 
 absl::StatusOr<MeshedSurfaceFile> MeshSurfaceFile(std::string_view bytes, const std::string& name,
+                                                  const CompanionFiles& companions,
                                                   const SurfaceFileMeshing& options,
                                                   const MeshCache& cache) {
-  const std::string key = CalcKey(bytes, options);
-  if (std::optional<MeshedSurface> kept = cache.Find(key))
-    return MeshedSurfaceFile{std::move(kept->mesh), std::move(kept->warnings)};
-
-  absl::StatusOr<SurfaceMeshFile> file = ReadOpenSurfaceMesh(bytes, name);
+  // a mesh of several files is known once these are read
+  const bool has_companions = NamesFiles(bytes);
+  if (!has_companions) {
+    if (std::optional<MeshedSurface> kept = cache.Find(CalcKey(bytes, "", options)))
+      return MeshedSurfaceFile{std::move(kept->mesh), std::move(kept->warnings)};
+  }
+  std::string hashes;
+  const CompanionFiles recorded = [&](const std::string& asked) -> absl::StatusOr<std::string> {
+    absl::StatusOr<std::string> companion = companions(asked);
+    if (companion.ok()) absl::StrAppend(&hashes, HashOf(*companion), ";");
+    return companion;
+  };
+  absl::StatusOr<SurfaceMeshFile> file =
+      ReadOpenSurfaceMesh(bytes, name, companions ? recorded : nullptr);
   if (!file.ok()) return file.status();
+  const std::string key = CalcKey(bytes, hashes, options);
+  if (has_companions) {
+    if (std::optional<MeshedSurface> kept = cache.Find(key))
+      return MeshedSurfaceFile{std::move(kept->mesh), std::move(kept->warnings)};
+  }
   // vertices that differ by rounding are joined where that closes the surface
   absl::StatusOr<SurfaceMeshFile> closed = CloseSurfaceMesh(*file, name);
   if (closed.ok()) file = std::move(closed);

@@ -8,6 +8,7 @@
 
 #include "physics/geometry/meshing/surface/surface_meshing.h"
 #include "physics/scene/mesh_files/mesh_cache.h"
+#include "physics/scene/mesh_files/surface_mesh_files.h"
 
 namespace pliant::physics {
 
@@ -31,10 +32,11 @@ struct MeshedSurfaceFile {
 };
 
 // Fills the surface of a file with tetrahedra, or takes the mesh from the cache. No other file is
-// opened.
+// opened but through `companions`.
 //
 // errors  INVALID_ARGUMENT, CANCELLED: as ReadOpenSurfaceMesh and MeshSurface
 absl::StatusOr<MeshedSurfaceFile> MeshSurfaceFile(std::string_view bytes, const std::string& name,
+                                                  const CompanionFiles& companions,
                                                   const SurfaceFileMeshing& options,
                                                   const MeshCache& cache);
 

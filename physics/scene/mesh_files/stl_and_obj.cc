@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "physics/scene/mesh_files/mesh_cursor.h"
+#include "physics/scene/mesh_files/contained/part_builder.h"
 #include "physics/scene/mesh_files/surface_mesh_formats.h"
 
 namespace pliant::physics {

@@ -23,8 +23,34 @@ namespace {
 
 using Eigen::Vector3d;
 
+// The library does not end over a PLY header that does not.
+absl::Status CheckPlyHeader(std::string_view bytes, const std::string& name) {
+  if (bytes.find("\nend_header") != std::string_view::npos ||
+      bytes.find("\rend_header") != std::string_view::npos)
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      name,
+      ": expected a line \"end_header\" after the elements of a PLY file, found none; the "
+      "file may be cut off"));
+}
+
+// Nor does it end over indices of COLLADA that are no whole numbers.
+absl::Status CheckColladaIndices(std::string_view bytes, const std::string& name) {
+  for (const std::string_view tag : {"<p>", "<vcount>"}) {
+    for (std::size_t at = bytes.find(tag); at != std::string_view::npos; at = bytes.find(tag, at)) {
+      at += tag.size();
+      const std::size_t end = bytes.find_first_not_of("0123456789+- \t\r\n", at);
+      if (end != std::string_view::npos && bytes[end] == '<') continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          name, ": byte ", std::min(end, bytes.size()), ": expected whole numbers in ",
+          std::string(tag), ", found ", Quote(bytes.substr(std::min(end, bytes.size()), 16))));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<SurfaceMeshFile> ReadTriangles(std::string_view bytes, const std::string& name,
-                                              const CompanionFiles& companions) {
+                                              const CompanionFiles& companions, bool has_parts) {
   if (bytes.empty())
     return absl::InvalidArgumentError(
         absl::StrCat(name, ": the file is empty; expected a surface mesh"));
@@ -36,13 +62,17 @@ absl::StatusOr<SurfaceMeshFile> ReadTriangles(std::string_view bytes, const std:
     const bool binary = bytes.size() >= 84 && bytes.size() == 84 + std::size_t{50} * count;
     return binary ? ReadBinaryStl(bytes, name) : ReadTextStl(bytes, name);
   }
-  if (kind == "an OBJ surface") return ReadObj(bytes, name, companions);
-  if (kind == "a PLY surface") return ReadWithAssimp(bytes, name, "ply", companions);
+  if (kind == "an OBJ surface") return ReadObj(bytes, name, has_parts ? companions : nullptr);
+  if (kind == "a PLY surface") {
+    if (absl::Status status = CheckPlyHeader(bytes, name); !status.ok()) return status;
+    return ReadForeignSurface(bytes, name, "ply", companions);
+  }
   if (kind == "a glTF surface")
-    return ReadWithAssimp(bytes, name, bytes.starts_with("glTF") ? "glb" : "gltf", companions);
+    return ReadForeignSurface(bytes, name, bytes.starts_with("glTF") ? "glb" : "gltf", companions);
   if (kind == "a COLLADA surface") {
+    if (absl::Status status = CheckColladaIndices(bytes, name); !status.ok()) return status;
     // the library converts it to metres and y up
-    absl::StatusOr<SurfaceMeshFile> file = ReadWithAssimp(bytes, name, "dae", companions);
+    absl::StatusOr<SurfaceMeshFile> file = ReadForeignSurface(bytes, name, "dae", companions);
     if (file.ok()) TurnUpright(&*file);
     return file;
   }
@@ -265,11 +295,9 @@ int TurnToAgree(const std::vector<Edge>& edges, TriangleMesh* mesh) {
   return turned;
 }
 
-}  // namespace
-
-absl::StatusOr<SurfaceMeshFile> ReadOpenSurfaceMesh(std::string_view bytes, const std::string& name,
-                                                    const CompanionFiles& companions) {
-  absl::StatusOr<SurfaceMeshFile> file = ReadTriangles(bytes, name, companions);
+absl::StatusOr<SurfaceMeshFile> ReadOpen(std::string_view bytes, const std::string& name,
+                                         const CompanionFiles& companions, bool has_parts) {
+  absl::StatusOr<SurfaceMeshFile> file = ReadTriangles(bytes, name, companions, has_parts);
   if (!file.ok()) return file;
   JoinEqualVertices(&file->mesh);
   const int dropped = DropTriangles(&file->mesh);
@@ -278,6 +306,24 @@ absl::StatusOr<SurfaceMeshFile> ReadOpenSurfaceMesh(std::string_view bytes, cons
         absl::StrCat(name, ": dropped ", dropped, " degenerate or repeated triangles"));
   if (file->mesh.triangles.empty())
     return absl::InvalidArgumentError(absl::StrCat(name, ": expected triangles, found none"));
+  return file;
+}
+
+}  // namespace
+
+absl::StatusOr<SurfaceMeshFile> ReadVisualSurface(std::string_view bytes, const std::string& name,
+                                                  const CompanionFiles& companions) {
+  return ReadOpen(bytes, name, companions, true);
+}
+
+absl::StatusOr<SurfaceMeshFile> ReadOpenSurfaceMesh(std::string_view bytes, const std::string& name,
+                                                    const CompanionFiles& companions) {
+  absl::StatusOr<SurfaceMeshFile> file = ReadOpen(bytes, name, companions, false);
+  if (file.ok()) {
+    file->parts.clear();
+    file->textures.clear();
+    file->visual_warnings.clear();
+  }
   return file;
 }
 

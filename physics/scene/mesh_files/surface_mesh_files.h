@@ -32,7 +32,8 @@ struct TextureSource {
 struct SurfaceMeshFile {
   TriangleMesh mesh;
   std::vector<std::string> warnings;  // changes to the mesh, each with the file's name
-  // The same surface as the file shows it. Without colours and textures there are no parts.
+  // The same surface as the file shows it, of ReadVisualSurface. Without colours and textures there
+  // are no parts.
   std::vector<VisualPart> parts = {};
   std::vector<TextureSource> textures = {};
   std::vector<std::string> visual_warnings = {};  // what is not shown, each with the file's name
@@ -59,6 +60,11 @@ absl::StatusOr<SurfaceMeshFile> ReadSurfaceMesh(std::string_view bytes, const st
 // convex hull or a shell.
 absl::StatusOr<SurfaceMeshFile> ReadOpenSurfaceMesh(std::string_view bytes, const std::string& name,
                                                     const CompanionFiles& companions = nullptr);
+
+// Reads an open surface and its parts, textures and what is said about them. Without
+// `companions`, those that other files describe are missing.
+absl::StatusOr<SurfaceMeshFile> ReadVisualSurface(std::string_view bytes, const std::string& name,
+                                                  const CompanionFiles& companions);
 
 // Turns y up into z up.
 void TurnUpright(SurfaceMeshFile* file);

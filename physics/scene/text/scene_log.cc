@@ -24,7 +24,8 @@ bool IsWithin(std::string_view path, std::string_view around) {
 
 std::string Format(const SceneMessage& message) {
   std::string out = message.file;
-  if (message.line > 0) absl::StrAppend(&out, ":", message.line, ":", message.column);
+  if (message.line > 0) absl::StrAppend(&out, ":", message.line);
+  if (message.column > 0) absl::StrAppend(&out, ":", message.column);
   absl::StrAppend(&out, ": ");
   if (!message.error) absl::StrAppend(&out, "warning: ");
   if (!message.path.empty()) absl::StrAppend(&out, message.path, ": ");

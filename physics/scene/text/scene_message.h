@@ -8,7 +8,7 @@ namespace pliant::physics {
 struct SceneMessage {
   std::string file;
   int line = 0;         // from 1; 0 when the scene came as a message
-  int column = 0;       // from 1
+  int column = 0;       // from 1; 0 when only the line is known
   std::string path;     // bodies[1].deformable.material.poissons_ratio
   std::string message;  // the fault, the value, the expectation, the remedy
   bool error = true;    // false: a warning

@@ -1,12 +1,23 @@
 """Worlds through their life: creation, steps, probes, checkpoints, forks."""
 
 import pathlib
+import struct
 import tempfile
 import unittest
 
 from servers import SCENE, ServerProcess, WithServer, wait_until, write_arm
 
 import pliant
+
+
+# A tetrahedron with its numbers in another file; the number of corners is left open.
+GLTF = """{"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}], "nodes": [{"mesh": 0}],
+"meshes": [{"primitives": [{"attributes": {"POSITION": 0}, "indices": 1}]}],
+"accessors": [{"bufferView": 0, "componentType": 5126, "count": 4, "type": "VEC3",
+    "min": [0, 0, 0], "max": [1, 1, 1]},
+  {"bufferView": 1, "componentType": 5123, "count": %d, "type": "SCALAR"}],
+"bufferViews": [{"buffer": 0, "byteLength": 48}, {"buffer": 0, "byteOffset": 48, "byteLength": 24}],
+"buffers": [{"uri": "the%%20toy.bin", "byteLength": 72}]}"""
 
 
 class Worlds(WithServer):
@@ -21,6 +32,28 @@ class Worlds(WithServer):
         self.assertEqual(
             (elbow.index, elbow.lower, elbow.upper, elbow.drive), (1, -2, 2, "position")
         )
+
+    def test_a_surface_brings_its_buffer_and_warnings_are_kept(self):
+        corners = [(0, 0, 0), (0.1, 0, 0), (0, 0.1, 0), (0, 0, 0.1)]
+        triangles = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]
+        for count in (4, 3):
+            with tempfile.TemporaryDirectory() as name, self.subTest(triangles=count):
+                folder = pathlib.Path(name)
+                (folder / "the toy.bin").write_bytes(
+                    b"".join(struct.pack("<3f", *corner) for corner in corners)
+                    + b"".join(struct.pack("<3H", *triangle) for triangle in triangles)
+                )
+                (folder / "toy.gltf").write_text(GLTF % (3 * count))
+                (folder / "toy.yaml").write_text(
+                    "bodies: [{name: toy, deformable: {mesh: {file: toy.gltf, edge_length: 0.03}, "
+                    "material: {youngs_modulus: 1e5, poissons_ratio: 0.4, density: 1000}}}]"
+                )
+                world = self.server.create_world(folder / "toy.yaml")
+            self.assertEqual(world.info.size.deformables, 1)
+            open_edges = [one for one in world.warnings if "edges with one triangle" in one]
+            self.assertEqual(len(open_edges), 4 - count)
+            for warning in open_edges:
+                self.assertRegex(warning, r"toy\.yaml:1:\d+: bodies\[0\].*has 3 edges")
 
     def test_errors_of_a_scene_keep_the_lines_of_the_server(self):
         with tempfile.TemporaryDirectory() as folder:

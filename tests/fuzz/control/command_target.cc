@@ -2,7 +2,7 @@
 // What is accepted is finite and within the limits of the scene.
 //
 // With libFuzzer: build/libfuzzer/bin/command_fuzz tests/fuzz/control/corpus. Otherwise
-// tests/fuzz/store/mutations.cc calls it.
+// tests/fuzz/mutations.cc calls it.
 
 #include <cmath>
 #include <cstdint>

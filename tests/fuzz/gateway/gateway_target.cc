@@ -1,6 +1,9 @@
 // Feeds one input to a gateway, over a connection of its own: as HTTP, as frames of a WebSocket, or
 // as a message in one frame. The first byte of the input says which. The server must end the
 // connection when the client does; a sanitizer sees the rest.
+//
+// With libFuzzer: build/libfuzzer/bin/gateway_fuzz tests/fuzz/gateway/corpus. Otherwise
+// tests/fuzz/mutations.cc calls it.
 
 #include <array>
 #include <cstdint>
@@ -99,7 +102,6 @@ void Feed(int port, std::string_view input) {
 }  // namespace
 }  // namespace pliant::server
 
-// The function that libFuzzer calls, and the driver for other compilers.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static auto& target = *new pliant::server::Target();
   pliant::server::Feed(target.gateway->port(), {reinterpret_cast<const char*>(data), size});

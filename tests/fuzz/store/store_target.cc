@@ -1,8 +1,8 @@
 // What is read from the data directory: checkpoints, logs, and inputs in them. The first byte of an
 // input chooses the format. Checksums are made to match, since no mutation would find them.
 //
-// With libFuzzer: build/libfuzzer/bin/store_fuzz tests/fuzz/store/corpus. Otherwise mutations.cc
-// calls it.
+// With libFuzzer: build/libfuzzer/bin/store_fuzz tests/fuzz/store/corpus. Otherwise
+// tests/fuzz/mutations.cc calls it.
 
 #include <cstdint>
 #include <cstdlib>

@@ -126,13 +126,13 @@ TEST(Import, SeveralFilesMakeOneWorldSideBySide) {
   ExpectLoads(LoadSceneFiles({arm, again, part}));
   const auto yaml = WriteSceneOf({arm, again, part}, folder.path());
   ASSERT_TRUE(yaml.ok()) << yaml.status();
-  EXPECT_THAT(*yaml, HasSubstr("file: \"arm.urdf\""));
-  EXPECT_THAT(*yaml, HasSubstr("name: arm_2\n    file: \"other/arm.urdf\""));
-  EXPECT_THAT(*yaml, HasSubstr("scale: 0.001"));
-  EXPECT_THAT(*yaml, HasSubstr("joint: \"j\\\\.2\""));
-  EXPECT_THAT(*yaml, HasSubstr("# "));
+  EXPECT_THAT(yaml->yaml, HasSubstr("file: \"arm.urdf\""));
+  EXPECT_THAT(yaml->yaml, HasSubstr("name: arm_2\n    file: \"other/arm.urdf\""));
+  EXPECT_THAT(yaml->yaml, HasSubstr("scale: 0.001"));
+  EXPECT_THAT(yaml->yaml, HasSubstr("joint: \"j\\\\.2\""));
+  EXPECT_THAT(yaml->yaml, HasSubstr("# "));
   // what it writes loads
-  ExpectLoads(LoadSceneFile(folder.Write("scene.yaml", *yaml)));
+  ExpectLoads(LoadSceneFile(folder.Write("scene.yaml", yaml->yaml)));
 }
 
 TEST(Import, ASurfaceIsFilledWithEdgesOfAHundredthOfItsSizeOrMore) {
@@ -140,7 +140,7 @@ TEST(Import, ASurfaceIsFilledWithEdgesOfAHundredthOfItsSizeOrMore) {
   const auto yaml = WriteSceneOf({folder.Write("cube.obj", CubeObj(1))}, folder.path());
   ASSERT_TRUE(yaml.ok()) << yaml.status();
   // 20,000 regular tetrahedra of this edge fill the cube
-  EXPECT_THAT(*yaml, HasSubstr("file: \"cube.obj\", edge_length: 0.0751}"));
+  EXPECT_THAT(yaml->yaml, HasSubstr("file: \"cube.obj\", edge_length: 0.0751}"));
 }
 
 TEST(Import, ASurfaceWithColoursIsShownAsItIs) {
@@ -174,6 +174,19 @@ TEST(Import, WhatIsNeitherRobotNorMeshIsNamed) {
   const SceneResult result = LoadSceneFile(folder.Write("arm.urdf", Arm()), jailed);
   EXPECT_FALSE(result.ok());
   EXPECT_THAT(result.messages, Not(IsEmpty()));
+}
+
+TEST(Import, MessagesNameTheFilesAndNotTheSceneThatNobodyHasSeen) {
+  const RobotFolder folder;
+  const std::string part = folder.Write("part.obj", CubeObj(1, /*open=*/true));
+  const std::string arm = folder.Write(
+      "arm.urdf", absl::StrCat("<robot name=\"arm\">\n", LinkWith("base"), "<colour/>\n</robot>"));
+  std::vector<std::string> lines;
+  for (const SceneMessage& message : LoadSceneFiles({part, arm}).messages)
+    lines.push_back(Format(message));
+  EXPECT_THAT(lines, testing::UnorderedElementsAre(
+                         testing::StartsWith(part + ": warning: has 4 edges with one triangle"),
+                         testing::StartsWith(arm + ":2: warning: <colour> ")));
 }
 
 TEST(Import, FilesThatOthersNameAreTheirParts) {

@@ -110,7 +110,8 @@ std::string GltfBuffer(float half) {
   return bytes;
 }
 
-std::string GltfCube(float half) {
+// With its buffer in the text, or at `uri`.
+std::string GltfCube(float half, const std::string& uri = "") {
   return absl::StrCat(R"({"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}],
     "nodes": [{"mesh": 0}],
     "meshes": [{"primitives": [{"attributes": {"POSITION": 0}, "indices": 1}]}],
@@ -119,8 +120,11 @@ std::string GltfCube(float half) {
       {"bufferView": 1, "componentType": 5123, "count": 36, "type": "SCALAR"}],
     "bufferViews": [{"buffer": 0, "byteLength": 96},
       {"buffer": 0, "byteOffset": 96, "byteLength": 72}],
-    "buffers": [{"uri": "data:application/octet-stream;base64,)",
-                      absl::Base64Escape(GltfBuffer(half)), "\", \"byteLength\": 168}]}");
+    "buffers": [{"uri": ")",
+                      !uri.empty() ? uri
+                                   : absl::StrCat("data:application/octet-stream;base64,",
+                                                  absl::Base64Escape(GltfBuffer(half))),
+                      "\", \"byteLength\": 168}]}");
 }
 
 class SurfaceBodies : public testing::Test {
@@ -319,6 +323,60 @@ TEST_F(SurfaceBodies, AreKeptInTheCache) {
   // other fields give another mesh
   ASSERT_TRUE(Load("file: cube.stl, edge_length: 0.03").ok());
   EXPECT_EQ(Kept().size(), 2u);
+}
+
+TEST_F(SurfaceBodies, OfGltfHaveTheirBuffersInFilesBesideThem) {
+  Write("cube.gltf", GltfCube(0.05f, "cube%20buffer.bin"));
+  Write("cube buffer.bin", GltfBuffer(0.05f));
+  const std::string mesh = "file: cube.gltf, edge_length: 0.025";
+  const std::string folder = folder_;
+  for (const bool in_jail : {true, false}) {
+    SCOPED_TRACE(in_jail);
+    if (!in_jail) options_.jail = "";
+    const SceneResult soft =
+        Load(in_jail ? mesh : "file: " + folder + "/cube.gltf, edge_length: 0.025");
+    ASSERT_TRUE(soft.ok()) << Messages(soft);
+    EXPECT_NEAR(CalcVolume(soft.model->bodies[0].mesh), 1e-3, 1e-6);
+  }
+  options_.jail = folder_;
+  // a rigid one, too
+  const SceneResult rigid = LoadSceneYaml(
+      "bodies: [{name: r, rigid: {motion: FREE, density: 1000, shapes: [{mesh: {file: "
+      "cube.gltf}}]}}]",
+      "s.yaml", options_);
+  ASSERT_TRUE(rigid.ok()) << Messages(rigid);
+  EXPECT_NEAR(rigid.model->bodies[0].mass, 1, 1e-6);
+}
+
+TEST_F(SurfaceBodies, OfGltfAreAnotherMeshWithAnotherBuffer) {
+  Write("cube.gltf", GltfCube(0.05f, "cube.bin"));
+  Write("cube.bin", GltfBuffer(0.05f));
+  const std::string mesh = "file: cube.gltf, edge_length: 0.025";
+  const SceneResult first = Load(mesh);
+  ASSERT_TRUE(first.ok()) << Messages(first);
+  ASSERT_EQ(Kept().size(), 1u);
+  EXPECT_EQ(Load(mesh).model->hash, first.model->hash);
+  EXPECT_EQ(Kept().size(), 1u);
+
+  // of the same scene file and glTF
+  Write("cube.bin", GltfBuffer(0.04f));
+  const SceneResult second = Load(mesh);
+  ASSERT_TRUE(second.ok()) << Messages(second);
+  EXPECT_NE(second.model->hash, first.model->hash);
+  EXPECT_NEAR(CalcVolume(second.model->bodies[0].mesh), 0.512e-3, 1e-6);
+}
+
+TEST_F(SurfaceBodies, OfGltfWithoutTheirBufferAreRefusedByName) {
+  Write("cube.gltf", GltfCube(0.05f, "parts/cube.bin"));
+  const std::string mesh = "file: cube.gltf, edge_length: 0.025";
+  EXPECT_THAT(MessagesOf(mesh), HasSubstr("parts/cube.bin"));
+  // given without its folder
+  Write("cube.bin", GltfBuffer(0.05f));
+  EXPECT_TRUE(Load(mesh).ok()) << MessagesOf(mesh);
+  for (const char* outside : {"/etc/passwd", "../../../../../../etc/passwd"}) {
+    Write("cube.gltf", GltfCube(0.05f, outside));
+    EXPECT_THAT(MessagesOf(mesh), HasSubstr("not below the folder")) << outside;
+  }
 }
 
 TEST_F(SurfaceBodies, AreFilledWithoutACache) {

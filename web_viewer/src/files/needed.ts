@@ -53,8 +53,12 @@ function unknownFiles(given: GivenFile[]): GivenFile[] {
   );
 }
 
-// Whether the text has the name with nothing around it that could belong to a longer name.
+// Whether the text has the name, as it is or as a URI has it, with nothing around it that could belong to a longer name.
 export function mentions(text: string, name: string): boolean {
+  return [...new Set([name, encodeURIComponent(name)])].some((form) => mentionsForm(text, form));
+}
+
+function mentionsForm(text: string, name: string): boolean {
   const continues = (letter: string | undefined): boolean => letter !== undefined && /[\w.-]/.test(letter);
   for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
     if (!continues(text[at - 1]) && !continues(text[at + name.length])) return true;

@@ -13,6 +13,7 @@ export interface OpeningInfo {
   text: string; // what is done now, or what is wrong
   share: number; // that is done of this, 0 … 1
   world: string; // name of the new world, once it is done
+  warnings: string[]; // what the server mended or ignored in the files then, each with its place
 }
 
 export interface OpeningPort {
@@ -44,8 +45,8 @@ export class Opening {
   // Resolves when the end was shown.
   async run(): Promise<void> {
     try {
-      const world = await this.open();
-      this.show('done', '', 1, world);
+      const { name, warnings } = await this.open();
+      this.show('done', '', 1, name, warnings);
     } catch (error) {
       if (this.cancelled) return this.show('cancelled', '', 0);
       this.show('failed', (error as Error).message, 0);
@@ -58,17 +59,17 @@ export class Opening {
     if (this.creating) this.port.ask(WorldService.method.deleteWorld, { name: this.creating }).catch(() => undefined);
   }
 
-  private async open(): Promise<string> {
+  private async open(): Promise<{ name: string; warnings: string[] }> {
     this.show('working', 'Reading …', 0);
     const files = await neededFiles(this.given);
     if (files.length === 0) throw new Error('No file was given. Drop robots, meshes or a scene, or their folder.');
     const sums = await this.hash(files);
     await this.upload(files, sums);
     const id = newWorldId(this.title);
-    await this.create(id, Object.fromEntries(files.map(({ path }, i) => [path, sums[i]])));
+    const warnings = await this.create(id, Object.fromEntries(files.map(({ path }, i) => [path, sums[i]])));
     const name = `worlds/${id}`;
     await this.port.askLong(WorldService.method.setClock, { name, mode: { case: 'realTime', value: { factor: 1 } } });
-    return name;
+    return { name, warnings };
   }
 
   private async hash(files: GivenFile[]): Promise<string[]> {
@@ -112,7 +113,8 @@ export class Opening {
     }
   }
 
-  private async create(id: string, files: Record<string, string>): Promise<void> {
+  // Returns what was mended or ignored.
+  private async create(id: string, files: Record<string, string>): Promise<string[]> {
     this.show('working', 'Creating the world …', 0);
     this.creating = `worlds/${id}`;
     let created = false;
@@ -121,9 +123,10 @@ export class Opening {
       .askLong(WorldService.method.createWorld, { worldId: id, source, files, idleTimeout: kIdleTimeout })
       .finally(() => (created = true));
     void this.follow(this.creating, () => created);
-    await world;
+    const { warnings } = await world;
     if (this.cancelled) throw new Cancelled();
     this.creating = '';
+    return warnings;
   }
 
   // Shows the progress of a creation until it ends, which its own reply says.
@@ -139,9 +142,9 @@ export class Opening {
     }
   }
 
-  private show(state: OpeningInfo['state'], text: string, share: number, world = ''): void {
+  private show(state: OpeningInfo['state'], text: string, share: number, world = '', warnings: string[] = []): void {
     if (state === 'working' && this.cancelled) throw new Cancelled();
-    this.port.show({ state, title: this.title, text, share, world });
+    this.port.show({ state, title: this.title, text, share, world, warnings });
   }
 }
 

@@ -14,6 +14,7 @@ const kShowsAfterMs = 150; // what is done sooner needs no card
 export class FilesView {
   private working = false;
   private startedAt = 0;
+  private warnedOf = ''; // world whose warnings are shown
 
   constructor(private readonly port: FilesPort) {
     const input = element<HTMLInputElement>('files-input');
@@ -49,18 +50,31 @@ export class FilesView {
   }
 
   // `now` [ms]
-  show({ state, title, text, share }: OpeningInfo, now: number): void {
+  show({ state, title, text, share, world, warnings }: OpeningInfo, now: number): void {
     if (state === 'working' && !this.working) this.startedAt = now;
     this.working = state === 'working';
-    if (state === 'done' || state === 'cancelled') return setHidden('opening', true);
+    const warned = state === 'done' && warnings.length > 0;
+    this.warnedOf = warned ? world : '';
+    if ((state === 'done' && !warned) || state === 'cancelled') return setHidden('opening', true);
     const failed = state === 'failed';
     element('opening').classList.toggle('failed', failed);
-    setText('opening-title', failed ? `Cannot open ${title}` : title);
+    element('opening').classList.toggle('warned', warned);
+    setText('opening-title', failed ? `Cannot open ${title}` : warned ? `${title}: mended or ignored` : title);
     setText('opening-text', text);
-    setHidden('opening-share', failed);
+    setHidden('opening-text', warned);
+    setHidden('opening-warnings', !warned);
+    element('opening-warnings').replaceChildren(...warnings.map(listItem));
+    setHidden('opening-share', !this.working);
     element<HTMLProgressElement>('opening-share').value = share;
-    setText('opening-end', failed ? 'Close' : 'Cancel');
-    if (failed || now - this.startedAt >= kShowsAfterMs) setHidden('opening', false);
+    setText('opening-end', this.working ? 'Cancel' : 'Close');
+    if (!this.working || now - this.startedAt >= kShowsAfterMs) setHidden('opening', false);
+  }
+
+  // Warnings about the files of one world are not shown beside another.
+  showWorld(name: string): void {
+    if (this.warnedOf === '' || this.warnedOf === name) return;
+    this.warnedOf = '';
+    setHidden('opening', true);
   }
 
   private over(event: DragEvent): void {
@@ -86,8 +100,14 @@ export class FilesView {
 
   private refuse(text: string): void {
     if (this.working) return;
-    this.show({ state: 'failed', title: 'files', text, share: 0, world: '' }, 0);
+    this.show({ state: 'failed', title: 'files', text, share: 0, world: '', warnings: [] }, 0);
   }
+}
+
+function listItem(text: string): HTMLElement {
+  const item = document.createElement('li');
+  item.textContent = text;
+  return item;
 }
 
 function hasFiles(event: DragEvent): boolean {

@@ -77,6 +77,12 @@ describe('needed files', () => {
 
   const kUrdf = '<robot><mesh filename="package://arm/meshes/link.stl"/></robot>';
 
+  test('of glTF are the buffers that it names', async () => {
+    const gltf = '{"buffers": [{"uri": "my%20toy.bin", "byteLength": 168}]}';
+    const files = { 'toy.gltf': gltf, 'my toy.bin': 'x', 'other.bin': 'y' };
+    expect(await neededOf(files)).toEqual(['toy.gltf', 'my toy.bin']);
+  });
+
   test('of a package are the robot, what it names and the manifest', async () => {
     const files = {
       'arm/package.xml': '<package><name>arm</name></package>',
@@ -120,6 +126,7 @@ describe('needed files', () => {
     expect(mentions('file: parts/ball.vtk}', 'ball.vtk')).toBe(true);
     expect(mentions('football.vtk, ball.vtk2', 'ball.vtk')).toBe(false);
     expect(mentions('football.vtk ball.vtk', 'ball.vtk')).toBe(true);
+    expect(mentions('"uri": "my%20ball.bin"', 'my ball.bin')).toBe(true);
   });
 });
 
@@ -158,7 +165,7 @@ describe('opening', () => {
   const kFiles = given({ 'a.stl': 'first', 'copy.stl': 'first', 'b.stl': 'another one', 'known.stl': 'known' });
 
   test('sends what the server lacks once, has the world made of it and lets it run', async () => {
-    const { shown, opening, of } = open(kFiles, [sha256('known')], async () => ({}));
+    const { shown, opening, of } = open(kFiles, [sha256('known')], async () => ({ warnings: ['a.stl: closed'] }));
     await opening.run();
     const sent = of('UploadObject').map(({ sha256: sum, offset, size }) => [sum, Number(offset), Number(size)]);
     const another = sha256('another one');
@@ -170,7 +177,7 @@ describe('opening', () => {
     expect(request.source).toEqual({ case: 'imported', value: {} });
     const name = `worlds/${request.worldId as string}`;
     expect(of('SetClock')).toMatchObject([{ name, mode: { case: 'realTime' } }]);
-    expect(shown.at(-1)).toMatchObject({ state: 'done', world: name });
+    expect(shown.at(-1)).toMatchObject({ state: 'done', world: name, warnings: ['a.stl: closed'] });
     const shares = shown.filter(({ text }) => text.startsWith('Uploading')).map(({ share }) => share);
     expect(shares).toEqual([...shares].sort((x, y) => x - y));
     expect(shares[0]).toBe(0);

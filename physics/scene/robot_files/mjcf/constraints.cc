@@ -227,9 +227,10 @@ class ConstraintReader {
     if (element.Find("tendon2") != nullptr) {
       const FixedTendon* second = FindTendon(element, "tendon2");
       if (second == nullptr) return;
-      for (const auto& [link, coefficient] : second->terms) {
+      for (const auto& own : second->terms) {
+        const auto& [link, coefficient] = own;
         const auto same = std::find_if(coupler.terms.begin(), coupler.terms.end(),
-                                       [&](const auto& term) { return term.first == link; });
+                                       [&](const auto& term) { return term.first == own.first; });
         if (same != coupler.terms.end()) {
           same->second -= a1 * coefficient;
         } else {

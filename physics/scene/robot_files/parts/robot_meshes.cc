@@ -103,7 +103,7 @@ absl::StatusOr<std::shared_ptr<const SurfaceMeshFile>> RobotMeshes::ReadSurface(
     const auto companions = [&](const std::string& name) {
       return ReadCompanion(path, name, false);
     };
-    absl::StatusOr<SurfaceMeshFile> file = ReadOpenSurfaceMesh(*bytes, path, companions);
+    absl::StatusOr<SurfaceMeshFile> file = ReadVisualSurface(*bytes, path, companions);
     if (!file.ok()) return file.status();
     if (HasYUp(*bytes)) TurnUpright(&*file);
     return std::make_shared<const SurfaceMeshFile>(*std::move(file));

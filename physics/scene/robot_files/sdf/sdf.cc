@@ -414,7 +414,8 @@ class SdfReader {
       draft_->robot.frames.push_back({name, link, X_BF});
     }
     DrakeModelTags tags;
-    for (const auto& [element, scope] : tags_) {
+    for (const auto& [element, tag_scope] : tags_) {
+      const auto& scope = tag_scope;  // lambdas capture no structured bindings
       const auto find_link = [&](const std::string& name) {
         const int frame = frames_.Find(name, scope);
         if (frame == FrameGraph::kNone) return -2;

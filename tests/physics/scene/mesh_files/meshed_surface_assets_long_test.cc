@@ -37,7 +37,7 @@ TEST(MeshedSurfaceAssets, AreFilledWithSoundTetrahedraOrRefusedWithAReason) {
     if (!bytes.ok() || !IsSurfaceFile(*bytes, file.string())) continue;
     SurfaceFileMeshing options;
     options.max_length = 1e9;
-    const auto made = MeshSurfaceFile(*bytes, file.string(), options, MeshCache(""));
+    const auto made = MeshSurfaceFile(*bytes, file.string(), nullptr, options, MeshCache(""));
     if (!made.ok()) {
       // a file that cannot be read, a surface without an inside, or a body thinner than an edge
       EXPECT_EQ(made.status().code(), absl::StatusCode::kInvalidArgument) << made.status();

@@ -124,7 +124,7 @@ TEST_F(RobotAssets, EachMeshLoadsOrSaysWhyNot) {
       return ReadMeshFileBytes((path.parent_path() / other).string());
     };
     const auto volume = ReadVolumeMesh(*bytes, name);
-    const auto surface = ReadOpenSurfaceMesh(*bytes, name, beside);
+    const auto surface = ReadVisualSurface(*bytes, name, beside);
     if (volume.ok()) {
       ++loaded;
       std::printf("%-75s %zu tetrahedra\n", name.c_str(), volume->mesh.tetrahedra.size());

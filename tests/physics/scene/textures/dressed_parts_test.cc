@@ -34,7 +34,7 @@ Dressed Read(const std::string& bytes, const std::string& name,
     return absl::NotFoundError(absl::StrCat(file, ": no such file"));
   };
   Dressed dressed;
-  const auto surface = ReadOpenSurfaceMesh(bytes, name, read);
+  const auto surface = ReadVisualSurface(bytes, name, read);
   EXPECT_TRUE(surface.ok()) << surface.status();
   if (surface.ok()) dressed.parts = DressParts(*surface, name, read, &dressed.warnings);
   return dressed;

@@ -98,6 +98,48 @@ TEST_F(Imports, ASurfaceBecomesASoftBodyThatFalls) {
   EXPECT_NE(step.state_hash(), before);
 }
 
+TEST_F(Imports, WarningsComeWithTheReplyAndNameTheFiles) {
+  ASSERT_TRUE(Import("whole", {{"part.obj", kCube}}).ok());
+  EXPECT_EQ(world_.warnings_size(), 0);
+  std::string open = kCube;
+  open.resize(open.rfind("f "));
+  const grpc::Status status =
+      Import("open", {{"parts/part.obj", open}, {"arm.urdf", kArm}, {"upper.obj", kCube}},
+             {"parts/part.obj"});
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  ASSERT_EQ(world_.warnings_size(), 1);
+  EXPECT_THAT(world_.warnings(0),
+              testing::MatchesRegex("parts/part\\.obj: has [0-9]+ edges with one "
+                                    "triangle; closed by winding number.*"));
+}
+
+TEST_F(Imports, ASurfaceInTwoFilesBecomesASoftBody) {
+  std::string buffer;
+  const auto put = [&buffer](auto value) {
+    buffer.append(reinterpret_cast<const char*>(&value), sizeof value);
+  };
+  for (int v = 0; v < 4; ++v)
+    for (int axis = 1; axis < 4; ++axis) put(v == axis ? 0.1f : 0.0f);
+  for (const int v : {0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3}) put(static_cast<std::uint16_t>(v));
+  const std::string gltf = R"({"asset": {"version": "2.0"}, "scene": 0,
+    "scenes": [{"nodes": [0]}], "nodes": [{"mesh": 0}],
+    "meshes": [{"primitives": [{"attributes": {"POSITION": 0}, "indices": 1}]}],
+    "accessors": [{"bufferView": 0, "componentType": 5126, "count": 4, "type": "VEC3",
+        "min": [0, 0, 0], "max": [1, 1, 1]},
+      {"bufferView": 1, "componentType": 5123, "count": 12, "type": "SCALAR"}],
+    "bufferViews": [{"buffer": 0, "byteLength": 48},
+      {"buffer": 0, "byteOffset": 48, "byteLength": 24}],
+    "buffers": [{"uri": "buffers/part.bin", "byteLength": 72}]})";
+  // where the file says, or without the folder
+  for (const char* place : {"parts/buffers/part.bin", "part.bin"}) {
+    const grpc::Status status = Import("part", {{"parts/part.gltf", gltf}, {place, buffer}});
+    ASSERT_TRUE(status.ok()) << status.error_message();
+    EXPECT_EQ(world_.size().deformables(), 1);
+    ASSERT_TRUE(Delete("part").ok());
+  }
+  ExpectRefused(Import("alone", {{"part.gltf", gltf}}), "buffers/part.bin");
+}
+
 TEST_F(Imports, ARobotFindsItsMeshesByTheirNames) {
   // dropped without the folders of its package
   grpc::Status status = Import("flat", {{"arm.urdf", kArm}, {"upper.obj", kCube}});

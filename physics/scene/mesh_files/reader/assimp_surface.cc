@@ -1,19 +1,16 @@
+#include "physics/scene/mesh_files/reader/assimp_surface.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
-#include <stdexcept>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include <assimp/IOSystem.hpp>
 #include <assimp/Importer.hpp>
@@ -22,17 +19,7 @@
 #include <assimp/postprocess.h>
 #include <assimp/scene.h>
 
-#include "physics/scene/mesh_files/surface_mesh_formats.h"
-
-namespace Assimp {
-
-// Stands in for the function of that name in builds of the library with assertions, as Debian's,
-// which stops the program: a damaged file must not.
-void aiAssertViolation(const char* expression, const char*, int) {
-  throw std::logic_error(absl::StrCat("it breaks the format (", expression, ")"));
-}
-
-}  // namespace Assimp
+#include "physics/scene/mesh_files/contained/part_builder.h"
 
 namespace pliant::physics {
 namespace {
@@ -55,12 +42,10 @@ class GivenFiles final : public Assimp::IOSystem {
 
  private:
   const std::string* Find(const std::string& name) const {
-    if (!companions_) return nullptr;
     const auto known = files_.find(name);
     if (known != files_.end()) return known->second.get();
     absl::StatusOr<std::string> bytes = companions_(name);
-    // keep the first error: it is about the name in the file, later ones about Assimp's variants of
-    // it
+    // keep the first error: it is about the name in the file, later ones are about variants of it
     if (!bytes.ok() && refusal_->empty()) *refusal_ = std::string(bytes.status().message());
     auto& kept = files_[name];
     if (bytes.ok()) kept = std::make_unique<std::string>(*std::move(bytes));
@@ -197,61 +182,56 @@ void AddParts(const aiScene& scene, bool is_gltf, SurfaceMeshFile* file) {
   if (!is_plain) file->parts = std::move(parts);
 }
 
+SurfaceReading Refuse(std::string why) {
+  return {{}, std::move(why)};
+}
+
+// `is_gltf`: see AddParts.
+SurfaceReading ReadScene(const aiScene& scene, bool is_gltf) {
+  SurfaceMeshFile file;
+  for (unsigned m = 0; m < scene.mNumMeshes; ++m) {
+    const aiMesh& part = *scene.mMeshes[m];
+    if (part.mMaterialIndex >= std::max(scene.mNumMaterials, 1u))
+      return Refuse("a mesh names a material that does not exist");
+    const int first = static_cast<int>(file.mesh.vertices.size());
+    for (unsigned i = 0; i < part.mNumVertices; ++i) {
+      const aiVector3D& p = part.mVertices[i];
+      file.mesh.vertices.emplace_back(p.x, p.y, p.z);
+      if (!file.mesh.vertices.back().allFinite())
+        return Refuse(absl::StrCat("vertex ", first + static_cast<int>(i), " is not finite"));
+    }
+    for (unsigned i = 0; i < part.mNumFaces; ++i) {
+      const aiFace& face = part.mFaces[i];
+      if (face.mNumIndices != 3) continue;  // points and lines
+      std::array<int, 3> triangle;
+      for (int j = 0; j < 3; ++j) {
+        if (face.mIndices[j] >= part.mNumVertices)
+          return Refuse("a triangle names a vertex that does not exist");
+        triangle[j] = first + static_cast<int>(face.mIndices[j]);
+      }
+      file.mesh.triangles.push_back(triangle);
+    }
+  }
+  AddParts(scene, is_gltf, &file);
+  return {std::move(file), ""};
+}
+
 }  // namespace
 
-absl::StatusOr<SurfaceMeshFile> ReadWithAssimp(std::string_view bytes, const std::string& name,
-                                               const std::string& extension,
-                                               const CompanionFiles& companions) {
-  const auto refuse = [&](const std::string& why) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, ": cannot be read as ", extension, ": ", why));
-  };
+SurfaceReading ReadWithAssimp(std::string_view bytes, const std::string& format,
+                              const CompanionFiles& companions) {
   std::string refusal;  // of a companion file
-  try {
-    Assimp::Importer importer;
-    importer.SetIOHandler(new GivenFiles(companions, &refusal));
-    const aiScene* scene =
-        importer.ReadFileFromMemory(bytes.data(), bytes.size(), 0, extension.c_str());
-    if (scene != nullptr) {
-      if (!IsConsistent(*scene))
-        return refuse("a face or node names something that does not exist");
-      scene = importer.ApplyPostProcessing(aiProcess_Triangulate | aiProcess_PreTransformVertices);
-    }
-    if (scene == nullptr) {
-      const std::string why = importer.GetErrorString();
-      const bool scattered = why.find("referenced file") != std::string::npos;
-      if (scattered && companions) return refuse(refusal.empty() ? why : refusal);
-      return refuse(why + (scattered ? ". Other files are not opened: save it as one (.glb)" : ""));
-    }
-    SurfaceMeshFile file;
-    for (unsigned m = 0; m < scene->mNumMeshes; ++m) {
-      const aiMesh& part = *scene->mMeshes[m];
-      if (part.mMaterialIndex >= std::max(scene->mNumMaterials, 1u))
-        return refuse("a mesh names a material that does not exist");
-      const int first = static_cast<int>(file.mesh.vertices.size());
-      for (unsigned i = 0; i < part.mNumVertices; ++i) {
-        const aiVector3D& p = part.mVertices[i];
-        file.mesh.vertices.emplace_back(p.x, p.y, p.z);
-        if (!file.mesh.vertices.back().allFinite())
-          return refuse(absl::StrCat("vertex ", first + static_cast<int>(i), " is not finite"));
-      }
-      for (unsigned i = 0; i < part.mNumFaces; ++i) {
-        const aiFace& face = part.mFaces[i];
-        if (face.mNumIndices != 3) continue;  // points and lines
-        std::array<int, 3> triangle;
-        for (int j = 0; j < 3; ++j) {
-          if (face.mIndices[j] >= part.mNumVertices)
-            return refuse("a triangle names a vertex that does not exist");
-          triangle[j] = first + static_cast<int>(face.mIndices[j]);
-        }
-        file.mesh.triangles.push_back(triangle);
-      }
-    }
-    if (companions) AddParts(*scene, extension == "gltf" || extension == "glb", &file);
-    return file;
-  } catch (const std::exception& error) {
-    return refuse(error.what());
+  Assimp::Importer importer;
+  importer.SetIOHandler(new GivenFiles(companions, &refusal));
+  const aiScene* scene = importer.ReadFileFromMemory(bytes.data(), bytes.size(), 0, format.c_str());
+  if (scene != nullptr) {
+    if (!IsConsistent(*scene)) return Refuse("a face or node names something that does not exist");
+    scene = importer.ApplyPostProcessing(aiProcess_Triangulate | aiProcess_PreTransformVertices);
   }
+  if (scene != nullptr) return ReadScene(*scene, format == "gltf" || format == "glb");
+  const std::string why = importer.GetErrorString();
+  const bool is_scattered = why.find("referenced file") != std::string::npos && !refusal.empty();
+  return Refuse(is_scattered ? refusal : why);
 }
 
 }  // namespace pliant::physics
