@@ -35,9 +35,9 @@ constexpr std::int64_t kMinStateRoom = 16 << 20;
 constexpr int kMaxHelpers = 32;
 constexpr double kMaxIdleTimeout = 30 * 86400;  // [s]
 
-// Threads that share the steps of a batch with the one that brings it.
+// Threads that share the steps of a batch.
 int CountHelpers() {
-  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()) - 1, 1, kMaxHelpers);
+  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMaxHelpers);
 }
 
 v1::World DescribeWorldNow(const std::string& id, const WorldSettings& settings,

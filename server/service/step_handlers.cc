@@ -28,6 +28,7 @@ namespace {
 
 constexpr int kMaxWorldsAtOnce = 256;
 constexpr int kMaxWorldsOfBatch = 1024;
+constexpr int kMaxWorldsOnLentThread = 64;
 constexpr std::size_t kMaxNumbersOfBatch = 400'000;
 constexpr int kMaxDefinitions = 256;  // of probes
 
@@ -366,15 +367,17 @@ void Handlers::StepBatch(const Call& call, const v1::StepBatch& request,
     reply(std::move(response));
   };
   batch->missing = count;
-  const int helpers = std::min(stepping_.size(), count - (call.lends_thread ? 1 : 0));
+  // other calls wait for the thread that brings this one
+  const bool lent = call.lends_thread && count <= kMaxWorldsOnLentThread;
+  const int helpers = std::min(stepping_.size(), count) - (lent ? 1 : 0);
   for (int i = 0; i < helpers; ++i) {
     // without this helper the others have more to do
     stepping_.Post([batch] { StepShare(batch); },
-                   [batch, lent = call.lends_thread](const absl::Status&) {
+                   [batch, lent](const absl::Status&) {
                      if (!lent) StepShare(batch);
                    });
   }
-  if (call.lends_thread) StepShare(batch);
+  if (lent) StepShare(batch);
 }
 
 void Handlers::ProbeWorld(const Call& call, const v1::ProbeWorldRequest& request,
