@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -65,6 +66,33 @@ double CalcDistance(const TriangleMesh& from, const TriangleMesh& to) {
   return std::sqrt(farthest);
 }
 
+// Farthest distance of points of the edges of `from` where it turns by more than the default sharp
+// angle to `to`.
+double CalcSharpEdgeDistance(const TriangleMesh& from, const TriangleMesh& to, double spacing) {
+  const physics::TriangleBvh edges(from.triangles, physics::PositionsOf(from));
+  const physics::TriangleBvh bvh(to.triangles, physics::PositionsOf(to));
+  const double limit = std::cos(physics::SurfaceMeshing().sharp_angle);
+  const auto normal = [&](int triangle) -> Vector3d {
+    const auto& [a, b, c] = from.triangles[triangle];
+    return (from.vertices[b] - from.vertices[a])
+        .cross(from.vertices[c] - from.vertices[a])
+        .normalized();
+  };
+  double farthest = 0;
+  for (const auto& edge : edges.edges()) {
+    if (edge.triangles[1] < 0 || normal(edge.triangles[0]).dot(normal(edge.triangles[1])) >= limit)
+      continue;
+    const Vector3d &a = from.vertices[edge.vertices[0]], &b = from.vertices[edge.vertices[1]];
+    const int count = 1 + static_cast<int>((b - a).norm() / spacing);
+    for (int i = 0; i <= count; ++i) {
+      const Vector3d p = a + (b - a) * i / count;
+      farthest =
+          std::max(farthest, bvh.FindNearest(physics::PositionsOf(to), p, 1e9).at.squared_distance);
+    }
+  }
+  return std::sqrt(farthest);
+}
+
 // Quality of a mesh of a surface.
 ordered_json Judge(const TetrahedralMesh& mesh, const TriangleMesh& surface, double edge_length) {
   double least = physics::kPi, enclosed = 0;
@@ -84,7 +112,9 @@ ordered_json Judge(const TetrahedralMesh& mesh, const TriangleMesh& surface, dou
       {"min_dihedral_deg", least * 180 / physics::kPi},
       {"volume_error", std::abs(physics::CalcVolume(mesh)) / std::abs(enclosed) - 1},
       {"hausdorff_edges",
-       std::max(CalcDistance(surface, boundary), CalcDistance(boundary, surface)) / edge_length}};
+       std::max(CalcDistance(surface, boundary), CalcDistance(boundary, surface)) / edge_length},
+      {"sharp_edge_distance_edges",
+       CalcSharpEdgeDistance(surface, boundary, 0.05 * edge_length) / edge_length}};
 }
 
 ordered_json RunSurface(const std::string& name, const TriangleMesh& surface, double edge_length) {
@@ -154,12 +184,18 @@ ordered_json RunMeshing(const std::string& only) {
     box.triangles.push_back({f[0], f[2], f[3]});
   }
   add("cube", box, 0.08);
-  const std::string pumpkin = PLIANT_SOURCE_DIR "/scenes/meshes/rubber_pumpkin/pumpkin.stl";
-  const auto bytes = physics::ReadMeshFileBytes(pumpkin);
-  if (bytes.ok()) {
-    const auto file = physics::ReadOpenSurfaceMesh(*bytes, pumpkin);
-    if (file.ok()) add("pumpkin", file->mesh, 5);
-  }
+  const auto add_file = [&](const std::string& name, const std::string& path, double edge_length) {
+    const auto bytes = physics::ReadMeshFileBytes(path);
+    if (!bytes.ok()) return;
+    const auto file = physics::ReadOpenSurfaceMesh(*bytes, path);
+    if (file.ok()) add(name, file->mesh, edge_length);
+  };
+  add_file("pumpkin", PLIANT_SOURCE_DIR "/scenes/meshes/rubber_pumpkin/pumpkin.stl", 5);
+  // parts of other projects, where they are there
+  const char* given = std::getenv("PLIANT_ASSETS");
+  const std::string assets = given ? given : PLIANT_SOURCE_DIR "/../shared/assets";
+  add_file("fandisk", assets + "/trimesh/fandisk.obj", 0.06);
+  add_file("plate_holes", assets + "/trimesh/plate_holes.STL", 8);
   return rows;
 }
 

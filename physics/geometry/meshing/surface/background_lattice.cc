@@ -118,13 +118,18 @@ class Bisection {
     for (int i = 0; i < 4; ++i) {
       for (int j = i + 1; j < 4; ++j) {
         const auto [a, b] = std::minmax(t[i], t[j]);
-        best = std::max(best, std::tuple((at_[a] - at_[b]).squaredNorm(), a, b));
+        best = std::max(best, std::tuple(SquaredLength({a, b}), a, b));
       }
     }
     return {std::get<1>(best), std::get<2>(best)};
   }
   double Length(const std::pair<int, int>& edge) const {
     return (mesh_.vertices[edge.first] - mesh_.vertices[edge.second]).norm();
+  }
+
+  // In lattice units, exact.
+  std::int64_t SquaredLength(const std::pair<int, int>& edge) const {
+    return (at_[edge.first] - at_[edge.second]).squaredNorm();
   }
 
   // Bisects edges until the longest one of this tetrahedron is.
@@ -141,7 +146,8 @@ class Bisection {
       bool ready = true;
       for (const int t : around) {
         const std::pair<int, int> longest = LongestEdge(mesh_.tetrahedra[t]);
-        if (longest == edge) continue;
+        // ties count as longest: chains of them would refine all of the body
+        if (SquaredLength(longest) == SquaredLength(edge)) continue;
         path.push_back(longest);
         ready = false;
         break;

@@ -15,11 +15,14 @@ namespace {
 using Eigen::Vector3d;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Chains that end free or are loops count from this many edge lengths on, others from the second.
+// Chains count from these many edge lengths on: those that end free, loops, and others.
 constexpr double kMinFreeLength = 3;
+constexpr double kMinLoopLength = 1.5;
 constexpr double kMinLength = 0.8;
 // Boundary vertices farther from a feature than this many edge lengths are not moved onto it.
 constexpr double kReach = 1.2;
+// A path that does not reach the end of its curve ends within this many edge lengths of it.
+constexpr double kPartialReach = 0.6;
 
 double CosineOfTurn(const Vector3d& a, const Vector3d& b, const Vector3d& c) {
   return (b - a).normalized().dot((c - b).normalized());
@@ -44,31 +47,53 @@ std::vector<std::vector<int>> CollectBoundaryNeighbors(const TetrahedralMesh& me
 
 }  // namespace
 
-SharpCurve::SharpCurve(std::vector<Vector3d> points, double cell)
-    : points_(std::move(points)),
-      is_loop_((points_.front() - points_.back()).squaredNorm() == 0),
-      cell_(cell) {
-  arc_.assign(1, 0);
-  for (std::size_t i = 1; i < points_.size(); ++i) {
-    arc_.push_back(arc_.back() + (points_[i] - points_[i - 1]).norm());
-    // every cell that the segment passes, by samples half a cell apart
-    const int samples = 1 + static_cast<int>(2 * (arc_[i] - arc_[i - 1]) / cell_);
-    for (int k = 0; k <= samples; ++k) {
-      const Vector3d p = points_[i - 1] + (points_[i] - points_[i - 1]) * k / samples;
-      auto& bucket = buckets_[Key(p, 0, 0, 0)];
-      if (bucket.empty() || bucket.back() != static_cast<int>(i) - 1)
-        bucket.push_back(static_cast<int>(i) - 1);
-    }
+void SegmentGrid::Add(const Vector3d& a, const Vector3d& b) {
+  const int segment = static_cast<int>(segments_.size());
+  segments_.push_back({a, b});
+  // every cell that the segment passes, by samples half a cell apart
+  const int samples = 1 + static_cast<int>(2 * (b - a).norm() / cell_);
+  for (int k = 0; k <= samples; ++k) {
+    auto& bucket = buckets_[Key(a + (b - a) * k / samples, 0, 0, 0)];
+    if (bucket.empty() || bucket.back() != segment) bucket.push_back(segment);
   }
 }
 
-std::uint64_t SharpCurve::Key(const Vector3d& p, int dx, int dy, int dz) const {
+std::uint64_t SegmentGrid::Key(const Vector3d& p, int dx, int dy, int dz) const {
   const auto part = [&](int axis, int step) {
     return static_cast<std::uint64_t>(static_cast<std::int64_t>(std::floor(p[axis] / cell_)) +
                                       step + (1 << 20)) &
            0x1fffff;
   };
   return part(0, dx) << 42 | part(1, dy) << 21 | part(2, dz);
+}
+
+SegmentGrid::Nearest SegmentGrid::FindNearest(const Vector3d& p) const {
+  Nearest best{kInfinity, -1, 0};
+  for (int n = 0; n < 27; ++n) {
+    const auto bucket = buckets_.find(Key(p, n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1));
+    if (bucket == buckets_.end()) continue;
+    for (const int i : bucket->second) {
+      const auto& [a, b] = segments_[i];
+      const Vector3d d = b - a;
+      const double squared = d.squaredNorm();
+      const double t = squared > 0 ? std::clamp((p - a).dot(d) / squared, 0.0, 1.0) : 0;
+      const double distance = (a + t * d - p).norm();
+      if (distance < best.distance || (distance == best.distance && i < best.segment))
+        best = {distance, i, t};
+    }
+  }
+  return best;
+}
+
+SharpCurve::SharpCurve(std::vector<Vector3d> points, double cell)
+    : points_(std::move(points)),
+      is_loop_((points_.front() - points_.back()).squaredNorm() == 0),
+      grid_(cell) {
+  arc_.assign(1, 0);
+  for (std::size_t i = 1; i < points_.size(); ++i) {
+    arc_.push_back(arc_.back() + (points_[i] - points_[i - 1]).norm());
+    grid_.Add(points_[i - 1], points_[i]);
+  }
 }
 
 Vector3d SharpCurve::PointAt(double arc) const {
@@ -81,21 +106,16 @@ Vector3d SharpCurve::PointAt(double arc) const {
 }
 
 SharpCurve::Nearest SharpCurve::FindNearest(const Vector3d& p) const {
-  Nearest best{kInfinity, 0};
-  for (int n = 0; n < 27; ++n) {
-    const auto bucket = buckets_.find(Key(p, n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1));
-    if (bucket == buckets_.end()) continue;
-    for (const int i : bucket->second) {
-      const Vector3d d = points_[i + 1] - points_[i];
-      const double squared = d.squaredNorm();
-      const double t = squared > 0 ? std::clamp((p - points_[i]).dot(d) / squared, 0.0, 1.0) : 0;
-      const double distance = (points_[i] + t * d - p).norm();
-      const double arc = arc_[i] + t * std::sqrt(squared);
-      if (distance < best.distance || (distance == best.distance && arc < best.arc))
-        best = {distance, arc};
-    }
-  }
-  return best;
+  const SegmentGrid::Nearest nearest = grid_.FindNearest(p);
+  if (nearest.segment < 0) return {kInfinity, 0};
+  const int i = nearest.segment;
+  return {nearest.distance, arc_[i] + nearest.share * (arc_[i + 1] - arc_[i])};
+}
+
+bool ReleasedPlaces::Hold(const Vector3d& p) const {
+  return std::any_of(centers.begin(), centers.end(), [&](const Vector3d& center) {
+    return (center - p).squaredNorm() < radius * radius;
+  });
 }
 
 SharpFeatures FindSharpFeatures(const SurfaceRegion& region, double sharp_angle,
@@ -161,8 +181,8 @@ SharpFeatures FindSharpFeatures(const SurfaceRegion& region, double sharp_angle,
     for (std::size_t i = 1; i < points.size(); ++i) length += (points[i] - points[i - 1]).norm();
     const bool loop = chain.front() == chain.back();
     const bool is_free =
-        loop || neighbors[chain.front()].size() == 1 || neighbors[chain.back()].size() == 1;
-    if (length < (is_free ? kMinFreeLength : kMinLength) * edge_length) {
+        neighbors[chain.front()].size() == 1 || neighbors[chain.back()].size() == 1;
+    if (length < (loop ? kMinLoopLength : is_free ? kMinFreeLength : kMinLength) * edge_length) {
       ++features.too_short;
       continue;
     }
@@ -194,11 +214,14 @@ class PathFinder {
         cost_(mesh.vertices.size(), kInfinity),
         from_(mesh.vertices.size(), -1) {}
 
-  // Cheapest path from a to b over free vertices near the curve; empty when there is none.
-  std::vector<int> Find(int a, int b, const SharpCurve& curve, const std::vector<int>& owner) {
+  // Cheapest path from a to b over free vertices near the curve. Where other curves are in the way,
+  // or b is −1, the one that ends nearest to `goal`.
+  std::vector<int> Find(int a, int b, const Vector3d& goal, const SharpCurve& curve,
+                        const std::vector<int>& owner) {
     using Entry = std::pair<double, int>;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
     std::vector<int> touched = {a};
+    std::pair<double, int> nearest{kInfinity, a};  // squared distance to the goal
     cost_[a] = 0;
     queue.push({0, a});
     while (!queue.empty()) {
@@ -218,14 +241,14 @@ class PathFinder {
         cost_[next] = total;
         from_[next] = v;
         queue.push({total, next});
+        if (ratio < kPartialReach)
+          nearest = std::min(nearest, std::pair((x_[next] - goal).squaredNorm(), next));
       }
     }
-    std::vector<int> path;
-    if (cost_[b] < kInfinity) {
-      for (int v = b; v != a; v = from_[v]) path.push_back(v);
-      path.push_back(a);
-      std::reverse(path.begin(), path.end());
-    }
+    const int end = b >= 0 && cost_[b] < kInfinity ? b : nearest.second;
+    std::vector<int> path = {end};
+    while (path.back() != a) path.push_back(from_[path.back()]);
+    std::reverse(path.begin(), path.end());
     for (const int v : touched) {
       cost_[v] = kInfinity;
       from_[v] = -1;
@@ -241,11 +264,18 @@ class PathFinder {
   std::vector<int> from_;
 };
 
+bool Contains(const std::vector<int>& list, int v) {
+  return std::find(list.begin(), list.end(), v) != list.end();
+}
+
+bool AreJoined(const std::vector<std::vector<int>>& neighbors, int a, int b) {
+  return std::binary_search(neighbors[a].begin(), neighbors[a].end(), b);
+}
+
 // Leaves out vertices whose neighbours along the path share an edge: their triangle would be flat.
 void Shorten(const std::vector<std::vector<int>>& neighbors, std::vector<int>* path) {
   for (std::size_t i = 1; i + 1 < path->size();) {
-    const auto& list = neighbors[(*path)[i - 1]];
-    if (path->size() > 2 && std::binary_search(list.begin(), list.end(), (*path)[i + 1])) {
+    if (path->size() > 2 && AreJoined(neighbors, (*path)[i - 1], (*path)[i + 1])) {
       path->erase(path->begin() + static_cast<std::ptrdiff_t>(i));
     } else {
       ++i;
@@ -255,7 +285,7 @@ void Shorten(const std::vector<std::vector<int>>& neighbors, std::vector<int>* p
 
 }  // namespace
 
-FeatureMap FitFeatures(const SharpFeatures& features, const std::vector<char>& excluded,
+FeatureMap FitFeatures(const SharpFeatures& features, const ReleasedPlaces& released,
                        double edge_length, TetrahedralMesh* mesh) {
   FeatureMap map;
   std::vector<Vector3d>& x = mesh->vertices;
@@ -292,14 +322,10 @@ FeatureMap FitFeatures(const SharpFeatures& features, const std::vector<char>& e
     return best.second;
   };
 
-  std::vector<char> is_used(features.corners.size(), 0);
-  for (std::size_t c = 0; c < features.curves.size(); ++c)
-    for (const int end : features.ends[c])
-      if (end >= 0 && !excluded[c]) is_used[end] = 1;
-  std::vector<int> corner_vertices(features.corners.size(), -1);
+  std::vector<int> corner_vertices;
   for (std::size_t i = 0; i < features.corners.size(); ++i) {
-    const int v = is_used[i] ? find_vertex(features.corners[i]) : -1;
-    corner_vertices[i] = v;
+    const int v = find_vertex(features.corners[i]);
+    corner_vertices.push_back(v);
     if (v < 0) continue;
     map.curve[v] = FeatureMap::kCorner;
     map.corner[v] = static_cast<int>(i);
@@ -308,74 +334,114 @@ FeatureMap FitFeatures(const SharpFeatures& features, const std::vector<char>& e
 
   PathFinder finder(edge_length, neighbors, *mesh);
   for (std::size_t c = 0; c < features.curves.size(); ++c) {
-    if (excluded[c]) continue;
     const SharpCurve& curve = features.curves[c];
-    const auto [first_corner, last_corner] = features.ends[c];
-    // a loop goes through three vertices of its own
-    std::vector<int> stops;
-    if (first_corner >= 0 && last_corner >= 0 && first_corner != last_corner) {
-      stops = {corner_vertices[first_corner], corner_vertices[last_corner]};
-    } else {
-      stops.push_back(first_corner >= 0 ? corner_vertices[first_corner]
-                                        : find_vertex(curve.PointAt(0)));
-      if (stops[0] >= 0 && first_corner < 0) map.curve[stops[0]] = static_cast<int>(c);
-      for (int k = 1; k < 3; ++k) {
-        stops.push_back(find_vertex(curve.PointAt(curve.length() * k / 3)));
-        if (stops.back() >= 0) map.curve[stops.back()] = static_cast<int>(c);
-      }
-      stops.push_back(stops[0]);
-    }
-    std::vector<int> path;
-    bool found = std::find(stops.begin(), stops.end(), -1) == stops.end();
-    for (std::size_t k = 0; found && k + 1 < stops.size(); ++k) {
-      std::vector<int> part = finder.Find(stops[k], stops[k + 1], curve, map.curve);
-      Shorten(neighbors, &part);
-      found = part.size() >= 2;
-      for (const int v : part)
-        if (map.curve[v] == FeatureMap::kFree) map.curve[v] = static_cast<int>(c);
-      path.insert(path.end(), part.begin() + (path.empty() || part.empty() ? 0 : 1), part.end());
-    }
-    if (!found) {
-      ++map.missed;
-      std::replace(map.curve.begin(), map.curve.end(), static_cast<int>(c), FeatureMap::kFree);
-      continue;
-    }
+    const double length = curve.length();
+    const auto place = [&](double arc) {
+      return curve.PointAt(arc < 0 ? arc + length : arc > length ? arc - length : arc);
+    };
+    // a loop counts on beyond its ends
+    const auto arc_near = [&](const Vector3d& p, double expected) {
+      const double arc = curve.FindNearest(p).arc;
+      if (!curve.is_loop() || std::abs(arc - expected) <= 0.5 * length) return arc;
+      return arc < expected ? arc + length : arc - length;
+    };
+    const auto take = [&](int v) {
+      if (v >= 0 && map.curve[v] == FeatureMap::kFree) map.curve[v] = static_cast<int>(c);
+    };
 
-    // places along the curve, spread out between the ends
-    std::vector<double> arcs;
-    for (const int v : path) arcs.push_back(curve.FindNearest(x[v]).arc);
-    arcs.front() = 0;
-    arcs.back() = curve.length();
-    if (curve.is_loop() && first_corner < 0) {
-      // count from the first vertex
-      const double offset = curve.FindNearest(start[path[0]]).arc;
-      for (double& arc : arcs) {
-        arc -= offset;
-        if (arc < 0) arc += curve.length();
+    // vertices and places that the paths connect; a loop goes through three of its own
+    struct Stop {
+      int vertex;
+      double arc;
+    };
+    std::vector<Stop> stops;
+    const auto [first_corner, last_corner] = features.ends[c];
+    if (first_corner >= 0) stops.push_back({corner_vertices[first_corner], 0});
+    if (first_corner < 0 || first_corner == last_corner) {
+      for (int k = first_corner < 0 ? 0 : 1; k < 3; ++k) {
+        const double arc = length * k / 3;
+        const int v = find_vertex(curve.PointAt(arc));
+        take(v);
+        stops.push_back({v, v < 0 ? arc : arc_near(start[v], arc)});
       }
-      arcs.front() = 0;
-      arcs.back() = curve.length();
-      for (int pass = 0; pass < 6; ++pass)
-        for (std::size_t i = 1; i + 1 < arcs.size(); ++i)
-          arcs[i] = 0.5 * arcs[i] + 0.25 * (arcs[i - 1] + arcs[i + 1]);
-      std::sort(arcs.begin(), arcs.end());
-      for (double& arc : arcs) {
-        arc += offset;
-        if (arc >= curve.length()) arc -= curve.length();
-      }
-    } else {
-      for (int pass = 0; pass < 6; ++pass)
-        for (std::size_t i = 1; i + 1 < arcs.size(); ++i)
-          arcs[i] = 0.5 * arcs[i] + 0.25 * (arcs[i - 1] + arcs[i + 1]);
-      std::sort(arcs.begin(), arcs.end());
     }
-    for (std::size_t i = 0; i < path.size(); ++i) {
-      if (map.curve[path[i]] == static_cast<int>(c)) x[path[i]] = curve.PointAt(arcs[i]);
-      if (i > 0) {
+    stops.push_back(last_corner >= 0 ? Stop{corner_vertices[last_corner], length}
+                                     : Stop{stops[0].vertex, stops[0].arc + length});
+    for (const Stop& stop : stops)
+      if (stop.vertex >= 0 && map.curve[stop.vertex] == static_cast<int>(c))
+        x[stop.vertex] = place(stop.arc);
+
+    // moves the vertices of a path onto the curve, spread out between its ends
+    const auto lay = [&](std::vector<int> path, Stop from, Stop to) {
+      const std::vector<int> whole = path;
+      Shorten(neighbors, &path);
+      // also where a loop closes
+      if (first_corner < 0 && path.size() > 4 && path.front() == path.back() &&
+          AreJoined(neighbors, path[1], path[path.size() - 2])) {
+        path.erase(path.begin());
+        path.back() = path.front();
+        from = {path.front(), arc_near(start[path.front()], from.arc)};
+        to = {path.front(), from.arc + length};
+      }
+      for (const int v : whole) {
+        if (map.curve[v] != static_cast<int>(c) || Contains(path, v)) continue;
+        map.curve[v] = FeatureMap::kFree;
+        x[v] = start[v];
+      }
+      if (path.size() < 2) return;
+      const auto [low, high] = std::minmax(from.arc, to.arc);
+      std::vector<double> arcs;
+      double expected = from.arc;
+      for (const int v : path) {
+        take(v);
+        expected = std::clamp(arc_near(start[v], expected), low, high);
+        arcs.push_back(expected);
+      }
+      arcs.front() = from.arc;
+      if (path.back() == to.vertex) arcs.back() = to.arc;
+      for (int pass = 0; pass < 6; ++pass)
+        for (std::size_t i = 1; i + 1 < arcs.size(); ++i)
+          arcs[i] = 0.5 * arcs[i] + 0.25 * (arcs[i - 1] + arcs[i + 1]);
+      std::sort(arcs.begin(), arcs.end());
+      if (from.arc > to.arc) std::reverse(arcs.begin(), arcs.end());
+      for (std::size_t i = 1; i < path.size(); ++i) {
+        if (map.curve[path[i]] == static_cast<int>(c)) x[path[i]] = place(arcs[i]);
         const auto [a, b] = std::minmax(path[i - 1], path[i]);
         map.segments.push_back({a, b});
       }
+    };
+    // paths from stop to stop, joined where they are complete
+    std::vector<int> joined;
+    Stop begin = stops[0];
+    for (std::size_t k = 0; k + 1 < stops.size(); ++k) {
+      const Stop &from = stops[k], &to = stops[k + 1];
+      if (joined.empty()) begin = from;
+      std::vector<int> path;
+      if (from.vertex >= 0)
+        path = finder.Find(from.vertex, to.vertex, place(to.arc), curve, map.curve);
+      for (const int v : path) take(v);
+      joined.insert(joined.end(), path.begin() + (joined.empty() || path.empty() ? 0 : 1),
+                    path.end());
+      const bool complete = !path.empty() && path.back() == to.vertex;
+      if (complete && k + 2 < stops.size()) continue;
+      if (!joined.empty()) lay(std::move(joined), begin, to);
+      joined.clear();
+      if (!complete && to.vertex >= 0)
+        lay(finder.Find(to.vertex, -1, place(from.arc), curve, map.curve), to, from);
     }
+  }
+
+  if (!released.centers.empty()) {
+    for (const int v : boundary.vertices) {
+      if (map.curve[v] == FeatureMap::kFree || !released.Hold(x[v])) continue;
+      x[v] = start[v];
+      map.curve[v] = FeatureMap::kFree;
+      map.corner[v] = -1;
+    }
+    std::erase_if(map.segments, [&](const std::array<int, 2>& segment) {
+      return map.curve[segment[0]] == FeatureMap::kFree ||
+             map.curve[segment[1]] == FeatureMap::kFree;
+    });
   }
   std::sort(map.segments.begin(), map.segments.end());
   return map;

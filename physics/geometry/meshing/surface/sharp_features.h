@@ -11,10 +11,32 @@
 
 namespace pliant::physics {
 
+// Finds the nearest of many segments.
+class SegmentGrid {
+ public:
+  // `cell`: about the reach of queries [m]
+  explicit SegmentGrid(double cell) : cell_(cell) {}
+  void Add(const Eigen::Vector3d& a, const Eigen::Vector3d& b);
+
+  struct Nearest {
+    double distance;  // [m], infinite when farther than about a cell
+    int segment;      // in the order in which they were added; −1 when farther
+    double share;     // from a to b
+  };
+  Nearest FindNearest(const Eigen::Vector3d& p) const;
+
+ private:
+  std::uint64_t Key(const Eigen::Vector3d& p, int dx, int dy, int dz) const;
+
+  double cell_;
+  std::vector<std::array<Eigen::Vector3d, 2>> segments_;
+  std::unordered_map<std::uint64_t, std::vector<int>> buckets_;  // segments near a cell
+};
+
 // A chain of sharp edges between two corners, or a loop.
 class SharpCurve {
  public:
-  // `cell`: size of the buckets of FindNearest, about the reach of queries [m]
+  // `cell`: see SegmentGrid
   SharpCurve(std::vector<Eigen::Vector3d> points, double cell);
 
   const std::vector<Eigen::Vector3d>& points() const { return points_; }
@@ -28,13 +50,10 @@ class SharpCurve {
   Nearest FindNearest(const Eigen::Vector3d& p) const;
 
  private:
-  std::uint64_t Key(const Eigen::Vector3d& p, int dx, int dy, int dz) const;
-
   std::vector<Eigen::Vector3d> points_;
   std::vector<double> arc_;  // length up to each point
   bool is_loop_;
-  double cell_;
-  std::unordered_map<std::uint64_t, std::vector<int>> buckets_;  // segments near a cell
+  SegmentGrid grid_;
 };
 
 struct SharpFeatures {
@@ -56,13 +75,20 @@ struct FeatureMap {
   std::vector<int> curve;                    // kFree, kCorner, or a curve's number
   std::vector<int> corner;                   // a corner's number, or −1
   std::vector<std::array<int, 2>> segments;  // mesh edges along curves, each ascending, sorted
-  int missed = 0;                            // curves to which no path was found
+};
+
+// Places where no vertex is moved onto a feature.
+struct ReleasedPlaces {
+  std::vector<Eigen::Vector3d> centers;
+  double radius = 0;  // [m]
+
+  bool Hold(const Eigen::Vector3d& p) const;
 };
 
 // Chooses the boundary vertices that are to lie on features and moves them there: for each corner
-// the nearest, for each curve a path of mesh edges. May invert tetrahedra around them. Curves that
-// are `excluded`, and corners of such curves only, are ignored.
-FeatureMap FitFeatures(const SharpFeatures& features, const std::vector<char>& excluded,
+// the nearest, for each curve a path of mesh edges, or the parts of one where other curves are in
+// its way. May invert tetrahedra around them.
+FeatureMap FitFeatures(const SharpFeatures& features, const ReleasedPlaces& released,
                        double edge_length, TetrahedralMesh* mesh);
 
 }  // namespace pliant::physics

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
+#include <limits>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -11,6 +13,7 @@
 
 #include "physics/geometry/meshing/primitive_checks.h"
 #include "physics/geometry/meshing/surface/background_lattice.h"
+#include "physics/geometry/meshing/surface/feature_sizes.h"
 #include "physics/geometry/meshing/surface/isosurface_stuffing.h"
 #include "physics/geometry/meshing/surface/mesh_improvement.h"
 #include "physics/geometry/meshing/surface/sharp_features.h"
@@ -28,9 +31,14 @@ constexpr double kTargetSine = 0.34;  // 20°
 constexpr double kWantedDihedral = 10 * kPi / 180;
 constexpr int kPasses = 8;
 constexpr int kBalancingPasses = 2;
-// Meshes made until none of the sharp edges kept has a tetrahedron below the wanted angle beside
-// it.
-constexpr int kAttempts = 4;
+// The mesh is made again with shorter edges, at most so often, where sharp edges stray by more than
+// this share of an edge or have a tetrahedron below the wanted angle beside them; then with
+// vertices released from sharp edges within these edge lengths of such tetrahedra.
+constexpr double kMaxStray = 0.08;
+constexpr int kMaxRefinements = 4;
+constexpr double kReleases[] = {0.15, 0.3, 0.6, 1.5, 1e9};
+// Warned of when sharp edges stray by more than this share of an edge.
+constexpr double kKeptWithin = 0.1;
 constexpr double kMaxThicknessSamples = 2e5;
 // Vertices of tetrahedra that nothing else mends may leave the surface by this share of an edge.
 constexpr double kSlack = 0.1;
@@ -208,38 +216,31 @@ ImprovementInput MakeInput(const SurfaceRegion& region, const SharpFeatures& fea
   return input;
 }
 
-// Excludes the curves that lie within two tetrahedra of one with too small an angle; false when
-// there is none.
-bool ExcludeSpoiling(const SharpFeatures& features, const FeatureMap& map,
-                     const TetrahedralMesh& mesh, std::vector<char>* excluded) {
+// Centres of the tetrahedra with too small an angle.
+std::vector<Vector3d> FindPoorPlaces(const TetrahedralMesh& mesh) {
+  std::vector<Vector3d> places;
   const auto& x = mesh.vertices;
-  std::vector<char> is_near(x.size(), 0);
-  bool any = false;
   for (const auto& t : mesh.tetrahedra) {
-    if (CalcMinDihedral(x[t[0]], x[t[1]], x[t[2]], x[t[3]]) >= kWantedDihedral) continue;
-    any = true;
-    for (const int v : t) is_near[v] = 1;
+    if (CalcMinDihedral(x[t[0]], x[t[1]], x[t[2]], x[t[3]]) < kWantedDihedral)
+      places.push_back(0.25 * (x[t[0]] + x[t[1]] + x[t[2]] + x[t[3]]));
   }
-  if (!any) return false;
-  const std::vector<char> bad = is_near;
-  for (const auto& t : mesh.tetrahedra) {
-    if (std::none_of(t.begin(), t.end(), [&](int v) { return bad[v]; })) continue;
-    for (const int v : t) is_near[v] = 1;
+  return places;
+}
+
+// The number of curves that are not kept.
+int CountLostCurves(const SharpFeatures& features, const FeatureMap& map,
+                    const TetrahedralMesh& mesh, double edge_length) {
+  const double tolerance = kKeptWithin * edge_length;
+  const TriangleMesh surface{mesh.vertices, ExtractBoundary(mesh).triangles};
+  const TriangleBvh bvh(surface.triangles, PositionsOf(surface));
+  int lost = 0, last = -1;
+  for (const auto& [curve, p] : FindStrayedPoints(features, map, mesh, edge_length, tolerance)) {
+    if (curve == last || bvh.FindNearest(PositionsOf(surface), p, tolerance).triangle >= 0)
+      continue;
+    ++lost;
+    last = curve;
   }
-  bool changed = false;
-  const auto exclude = [&](int curve) {
-    changed |= !(*excluded)[curve];
-    (*excluded)[curve] = 1;
-  };
-  for (std::size_t v = 0; v < x.size(); ++v) {
-    if (!is_near[v]) continue;
-    if (map.curve[v] >= 0) exclude(map.curve[v]);
-    if (map.corner[v] < 0) continue;
-    for (std::size_t c = 0; c < features.ends.size(); ++c)
-      if (features.ends[c][0] == map.corner[v] || features.ends[c][1] == map.corner[v])
-        exclude(static_cast<int>(c));
-  }
-  return changed;
+  return lost;
 }
 
 void DropUnusedVertices(TetrahedralMesh* mesh) {
@@ -275,8 +276,10 @@ std::vector<std::array<Vector3d, 3>> CollectPatches(const StuffedMesh& stuffed) 
 absl::StatusOr<MeshedSurface> MeshSurface(TriangleMesh surface, const SurfaceMeshing& options) {
   const double edge = options.edge_length;
   if (absl::Status status = CheckLengths({{"edge_length", edge}}); !status.ok()) return status;
+  double reached = 0;
   const auto goes_on = [&](double share) {
-    return !options.progress || options.progress(std::min(share, 1.0));
+    reached = std::max(reached, std::min(share, 1.0));
+    return !options.progress || options.progress(reached);
   };
   const auto cancelled = [] { return absl::CancelledError("the meshing was cancelled"); };
   const IsCancelled is_cancelled = [&] { return !goes_on(kAfterRegion); };
@@ -291,26 +294,37 @@ absl::StatusOr<MeshedSurface> MeshSurface(TriangleMesh surface, const SurfaceMes
   const std::vector<ThicknessSample> thickness = SampleThickness(*region, edge, 2 * edge);
   const auto [thinnest, thin_share] = SummarizeThickness(thickness, kResolvedThickness * edge);
   const double resolved = RoundDown(thinnest / kResolvedThickness);
-  std::vector<SizeSample> sizes;
-  if (options.refine) sizes = ChooseSizes(thickness, edge);
-  const absl::StatusOr<BackgroundLattice> lattice =
-      MakeBackgroundLattice(*region, edge, sizes, options.max_tetrahedra, is_cancelled);
-  if (!lattice.ok()) {
-    if (absl::IsCancelled(lattice.status())) return lattice.status();
-    return absl::InvalidArgumentError(absl::StrCat(
-        "edge_length: ", edge, " m ", lattice.status().message(), ". Use a longer edge"));
+  // where edges are shorter, features are still fitted at the scale of the given one
+  const SharpFeatures features = FindSharpFeatures(*region, options.sharp_angle, edge);
+  std::vector<SizeSample> sizes =
+      ChooseSizesOfBends(features, edge, kMaxStray * edge, kMinRefinement * edge);
+  if (options.refine) {
+    const std::vector<SizeSample> thin = ChooseSizes(thickness, edge);
+    sizes.insert(sizes.end(), thin.begin(), thin.end());
   }
-  if (!goes_on(kAfterLattice)) return cancelled();
-  StuffedMesh stuffed = StuffLattice(*region, *lattice);
-  if (stuffed.mesh.tetrahedra.empty()) {
+  const auto fill = [&]() -> absl::StatusOr<StuffedMesh> {
+    absl::StatusOr<BackgroundLattice> lattice =
+        MakeBackgroundLattice(*region, edge, sizes, options.max_tetrahedra, is_cancelled);
+    if (!lattice.ok()) {
+      if (absl::IsCancelled(lattice.status())) return lattice.status();
+      return absl::InvalidArgumentError(absl::StrCat(
+          "edge_length: ", edge, " m ", lattice.status().message(), ". Use a longer edge"));
+    }
+    if (!goes_on(kAfterLattice)) return cancelled();
+    StuffedMesh stuffed = StuffLattice(*region, *std::move(lattice));
+    if (static_cast<double>(stuffed.mesh.tetrahedra.size()) > options.max_tetrahedra) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "edge_length: ", edge, " m would give ", stuffed.mesh.tetrahedra.size(),
+          " tetrahedra; expected at most ", options.max_tetrahedra, ". Use a longer edge"));
+    }
+    return stuffed;
+  };
+  absl::StatusOr<StuffedMesh> stuffed = fill();
+  if (!stuffed.ok()) return stuffed.status();
+  if (stuffed->mesh.tetrahedra.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("edge_length: ", edge,
                                                    " m is too long for a body ", thinnest,
                                                    " m thin; expected at most ", resolved, " m"));
-  }
-  if (static_cast<double>(stuffed.mesh.tetrahedra.size()) > options.max_tetrahedra) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "edge_length: ", edge, " m would give ", stuffed.mesh.tetrahedra.size(),
-        " tetrahedra; expected at most ", options.max_tetrahedra, ". Use a longer edge"));
   }
   if (thin_share > kThinShare) {
     const double min_edge = options.refine ? kMinRefinement * edge : edge;
@@ -321,46 +335,66 @@ absl::StatusOr<MeshedSurface> MeshSurface(TriangleMesh surface, const SurfaceMes
           options.refine ? "" : ", or refine: true for shorter edges in thin parts only"));
     }
   }
-  if (stuffed.dropped_fragments > 0)
-    result.warnings.push_back(absl::StrCat("left out ", stuffed.dropped_fragments,
+  if (stuffed->dropped_fragments > 0)
+    result.warnings.push_back(absl::StrCat("left out ", stuffed->dropped_fragments,
                                            " parts of less than half a percent of its size"));
-  region->Patch(CollectPatches(stuffed));
+  region->Patch(CollectPatches(*stuffed));
   if (!goes_on(kAfterStuffing)) return cancelled();
 
-  // where `refine` shortens edges, features are still fitted at the scale of the given one
-  const SharpFeatures features = FindSharpFeatures(*region, options.sharp_angle, edge);
-  std::vector<char> excluded(features.curves.size(), 0);
   TetrahedralMesh mesh;
-  int missed = 0;
+  ReleasedPlaces released;
+  int lost = 0;
   double begun = kAfterStuffing;
-  for (int attempt = 0;; ++attempt) {
-    mesh = stuffed.mesh;
-    const FeatureMap map = FitFeatures(features, excluded, edge, &mesh);
-    missed = map.missed;
-    ImprovementInput input = MakeInput(*region, features, map, stuffed.on_boundary, edge, &mesh);
+  for (int refinements = 0, releases = 0;;) {
+    mesh = stuffed->mesh;
+    const FeatureMap map = FitFeatures(features, released, edge, &mesh);
+    ImprovementInput input = MakeInput(*region, features, map, stuffed->on_boundary, edge, &mesh);
     // each further attempt takes half of the share that is left
     input.goes_on = [&](double share) {
       return goes_on(begun + 0.5 * share * (kAfterImprovement - begun));
     };
     if (!ImproveMesh(input, kTargetSine, kPasses, &mesh)) return cancelled();
     begun += 0.5 * (kAfterImprovement - begun);
-    // a mesh without features is as good as the lattice: leave out those that spoil it
-    const bool again = ExcludeSpoiling(features, map, mesh, &excluded);
-    if (!again) {
-      const auto project = input.project;
-      input.project = [&](int v, const Vector3d& p) -> Vector3d {
-        const Vector3d on = project(v, p), offset = p - on;
-        const double distance = offset.norm();
-        return distance <= kSlack * edge ? p : Vector3d(on + offset * (kSlack * edge / distance));
-      };
-      if (!ImproveMesh(input, CalcSinCos(1.2 * kWantedDihedral).sin, kSlackPasses, &mesh))
-        return cancelled();
-      BalanceVolume(*region, input.motion, edge, CalcSinCos(1.3 * kWantedDihedral).sin, &mesh);
-      break;
+
+    const std::vector<Vector3d> poor =
+        features.curves.empty() ? std::vector<Vector3d>() : FindPoorPlaces(mesh);
+    if (refinements < kMaxRefinements) {
+      std::vector<Vector3d> places = poor;
+      for (const auto& [curve, p] : FindStrayedPoints(features, map, mesh, edge, kMaxStray * edge))
+        places.push_back(p);
+      if (!places.empty()) {
+        ++refinements;
+        const std::vector<SizeSample> halved =
+            HalveSizes(places, mesh, edge, kMinRefinement * edge);
+        sizes.insert(sizes.end(), halved.begin(), halved.end());
+        absl::StatusOr<StuffedMesh> finer = fill();
+        if (absl::IsCancelled(finer.status())) return finer.status();
+        if (finer.ok()) {
+          stuffed = std::move(finer);
+          region->Patch(CollectPatches(*stuffed));
+          continue;
+        }
+        refinements = kMaxRefinements;  // that would be too many tetrahedra
+      }
     }
-    if (attempt + 2 >= kAttempts) std::fill(excluded.begin(), excluded.end(), 1);
+    if (!poor.empty() && releases < static_cast<int>(std::size(kReleases))) {
+      released.centers.insert(released.centers.end(), poor.begin(), poor.end());
+      released.radius = kReleases[releases++] * edge;
+      continue;
+    }
+    const auto project = input.project;
+    input.project = [&](int v, const Vector3d& p) -> Vector3d {
+      const Vector3d on = project(v, p), offset = p - on;
+      const double distance = offset.norm();
+      if (map.curve[v] != FeatureMap::kFree) return on;
+      return distance <= kSlack * edge ? p : Vector3d(on + offset * (kSlack * edge / distance));
+    };
+    if (!ImproveMesh(input, CalcSinCos(1.2 * kWantedDihedral).sin, kSlackPasses, &mesh))
+      return cancelled();
+    BalanceVolume(*region, input.motion, edge, CalcSinCos(1.3 * kWantedDihedral).sin, &mesh);
+    lost = CountLostCurves(features, map, mesh, edge);
+    break;
   }
-  missed += static_cast<int>(std::count(excluded.begin(), excluded.end(), 1));
   DropUnusedVertices(&mesh);
 
   result.min_dihedral = kPi;
@@ -375,9 +409,9 @@ absl::StatusOr<MeshedSurface> MeshSurface(TriangleMesh surface, const SurfaceMes
     result.warnings.push_back(absl::StrCat(
         "has ", poor, " tetrahedra with a dihedral angle below 10°, the least ",
         std::round(1800 / kPi * result.min_dihedral) / 10, "°. Use a shorter edge_length"));
-  if (missed > 0)
+  if (lost > 0)
     result.warnings.push_back(
-        absl::StrCat(missed, " of ", features.curves.size(),
+        absl::StrCat(lost, " of ", features.curves.size(),
                      " sharp edges are too close to others to be kept. Use a shorter edge_length"));
   result.mesh = std::move(mesh);
   if (!goes_on(1)) return cancelled();

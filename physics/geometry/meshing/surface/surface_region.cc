@@ -238,10 +238,13 @@ absl::Status SurfaceRegion::FindBoundary() {
         absl::StrCat("meets or holds itself: ", within, " triangles within the body are left out"));
   boundary_ = mesh_;
   bvh_ = all_bvh_;
+  patched_from_[0] = boundary_.vertices.size();
+  patched_from_[1] = boundary_.triangles.size();
   if (within == 0) return absl::OkStatus();
   boundary_.triangles.clear();
   for (int i = 0; i < n; ++i)
     if (separates[i]) boundary_.triangles.push_back(mesh_.triangles[i]);
+  patched_from_[1] = boundary_.triangles.size();
   bvh_ = std::make_shared<const TriangleBvh>(boundary_.triangles, PositionsOf(boundary_));
   return absl::OkStatus();
 }
@@ -284,7 +287,10 @@ double SurfaceRegion::CalcThickness(const Vector3d& p, const Vector3d& outward_n
 }
 
 void SurfaceRegion::Patch(const std::vector<std::array<Vector3d, 3>>& triangles) {
-  if (triangles.empty()) return;
+  const bool is_patched = boundary_.triangles.size() > patched_from_[1];
+  if (triangles.empty() && !is_patched) return;
+  boundary_.vertices.resize(patched_from_[0]);
+  boundary_.triangles.resize(patched_from_[1]);
   for (const auto& corners : triangles) {
     const int first = static_cast<int>(boundary_.vertices.size());
     for (const Vector3d& corner : corners) boundary_.vertices.push_back(corner);

@@ -51,7 +51,7 @@ class SurfaceRegion {
   double CalcThickness(const Eigen::Vector3d& p, const Eigen::Vector3d& outward_normal,
                        double max_distance) const;
 
-  // Adds triangles that close holes, for Project.
+  // Triangles that close holes, for Project; they take the place of those given before.
   void Patch(const std::vector<std::array<Eigen::Vector3d, 3>>& triangles);
 
  private:
@@ -59,6 +59,7 @@ class SurfaceRegion {
   absl::Status FindBoundary();
 
   TriangleMesh mesh_, boundary_;
+  std::size_t patched_from_[2] = {};  // first vertex and triangle of the patches
   bool closed_ = false;
   std::vector<std::string> mends_;
   std::unique_ptr<WindingNumber> winding_;

@@ -9,9 +9,11 @@
 #include <yaml-cpp/yaml.h>
 
 #include "physics/geometry/meshing/mesh_checks.h"
+#include "physics/geometry/meshing/surface/surface_meshing.h"
 #include "physics/scene/mesh_files/surface_mesh_files.h"
 #include "physics/scene/mesh_files/volume_mesh_files.h"
 #include "tests/assets.h"
+#include "tests/physics/geometry/meshing/surface/sample_surfaces.h"
 
 // Tests on meshes of other projects, which are not part of this repository: a folder with
 // manifest.json, an array `files` of {file, mesh: {verts, cells: {"10": tetrahedra}, volume,
@@ -117,6 +119,33 @@ TEST_F(MeshAssets, SurfaceMeshesAgreeWithTheManifest) {
     ++compared;
   }
   EXPECT_GT(compared, 40);
+}
+
+TEST_F(MeshAssets, SharpEdgesOfPartsStayWithinATenthOfAnEdge) {
+  const struct {
+    const char* file;
+    double edge_length;
+  } parts[] = {
+      {"trimesh/fandisk.obj", 0.1}, {"trimesh/fandisk.obj", 0.06}, {"trimesh/plate_holes.STL", 5}};
+  for (const auto& [name, edge] : parts) {
+    SCOPED_TRACE(std::string(name) + ", edge length " + std::to_string(edge));
+    const std::string path = folder_ + "/" + name;
+    if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
+    const auto bytes = ReadMeshFileBytes(path);
+    ASSERT_TRUE(bytes.ok()) << bytes.status();
+    const auto file = ReadOpenSurfaceMesh(*bytes, path);
+    ASSERT_TRUE(file.ok()) << file.status();
+    SurfaceMeshing options;
+    options.edge_length = edge;
+    const auto meshed = MeshSurface(file->mesh, options);
+    ASSERT_TRUE(meshed.ok()) << meshed.status();
+    EXPECT_GE(meshed->min_dihedral, 10 * kPi / 180);
+    EXPECT_NEAR(CalcVolume(meshed->mesh) / CalcEnclosedVolume(file->mesh), 1, 0.01);
+    const TriangleMesh surface = SurfaceOf(meshed->mesh);
+    EXPECT_LE(CalcHausdorffDistance(file->mesh, surface, edge / 4), edge / 4);
+    EXPECT_LE(CalcSharpEdgeDistance(file->mesh, surface, options.sharp_angle, edge / 20).to_surface,
+              edge / 10);
+  }
 }
 
 }  // namespace

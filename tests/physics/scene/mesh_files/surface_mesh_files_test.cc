@@ -15,6 +15,7 @@
 #include <Eigen/Geometry>
 
 #include "physics/geometry/meshing/tetrahedral_meshes.h"
+#include "tests/physics/geometry/meshing/surface/sample_surfaces.h"
 
 namespace pliant::physics {
 namespace {
@@ -103,13 +104,6 @@ std::string WriteGltf(const std::string& uri) {
     "bufferViews": [{"buffer": 0, "byteLength": 36}],
     "buffers": [{"uri": ")" +
          uri + R"(", "byteLength": 36}]})";
-}
-
-double CalcEnclosedVolume(const TriangleMesh& mesh) {
-  double volume = 0;
-  for (const auto& t : mesh.triangles)
-    volume += mesh.vertices[t[0]].dot(mesh.vertices[t[1]].cross(mesh.vertices[t[2]])) / 6;
-  return volume;
 }
 
 std::string SurfaceErrorOf(const std::string& bytes, const std::string& name) {

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "physics/geometry/mesh.h"
+#include "physics/geometry/meshing/surface/background_lattice.h"
+#include "physics/geometry/meshing/surface/sharp_features.h"
+
+namespace pliant::physics {
+
+// Shorter edges where sharp curves bend so much that chords of the edge length, between points of
+// the curve, would be farther from it than `tolerance` [m].
+std::vector<SizeSample> ChooseSizesOfBends(const SharpFeatures& features, double edge_length,
+                                           double tolerance, double min_edge);
+
+// Points of the curves that are farther than `tolerance` [m] from the mesh edges along them, at
+// most a tenth of the edge length apart.
+struct StrayedPoint {
+  int curve;
+  Eigen::Vector3d point;
+};
+std::vector<StrayedPoint> FindStrayedPoints(const SharpFeatures& features, const FeatureMap& map,
+                                            const TetrahedralMesh& mesh, double edge_length,
+                                            double tolerance);
+
+// Edges half as long as those of the mesh, around each point.
+std::vector<SizeSample> HalveSizes(const std::vector<Eigen::Vector3d>& points,
+                                   const TetrahedralMesh& mesh, double edge_length,
+                                   double min_edge);
+
+}  // namespace pliant::physics
