@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "benchmarks/measure.h"
+#include "benchmarks/smooth/examples.h"
 #include "benchmarks/suite.h"
 #include "physics/scene/scene.h"
 #include "physics/world/probes.h"
@@ -151,6 +152,7 @@ ordered_json RunLarionov2023(const std::string& only) {
   }
   for (const char* scene : {"soft_box_rest", "soft_ball", "inflated_ball", "rubber_pumpkin"})
     add(absl::StrCat("solvers_", scene), [&] { return RunSolvers(scene); });
+  AddSmoothExamples(add);
   return rows;
 }
 

@@ -1,14 +1,13 @@
-// A hollow ball between plates on meshes of 1 K, 55 K and 160 K tetrahedra (larionov2023 Table II).
+// A hollow ball between plates on finer and finer meshes (larionov2023 Table II).
 
 #include "tests/scenes/larionov2023/squished_ball.h"
 
 namespace pliant::physics {
 namespace {
 
-constexpr double kEdges[] = {0.0275, 0.0068, 0.0047};  // [m]
+constexpr double kEdges[] = {0.0275, 0.01, 0.0068};  // of 1 K, 18 K and 54 K tetrahedra [m]
 const std::vector<std::string> kIterative = {"method.smooth.linear_solver=ITERATIVE"};
 
-// Meshes of 55 K and 160 K differ by less than a point, and agree with the axisymmetric solution.
 TEST(BallSquishLong, LosesTheVolumeOfTheAxisymmetricSolution) {
   double loss[3];
   for (int k = 0; k < 3; ++k) {
@@ -28,7 +27,7 @@ TEST(BallSquishLong, WaterAndGasLoseTheVolumeOfTheAxisymmetricSolution) {
 }
 
 TEST(BallSquishLong, EmptyBallLosesTheVolumeOfTheAxisymmetricSolution) {
-  World world = LoadSquish(kEmpty, kEdges[1], 0.02, kIterative);
+  World world = LoadSquish(kEmpty, kEdges[2], 0.02, kIterative);
   EXPECT_NEAR(CalcLoss(&world), 0.757, 0.02);
 }
 

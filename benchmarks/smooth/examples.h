@@ -1,0 +1,16 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+namespace pliant::benchmarks {
+
+// Calls add(name, run) for each row of an example of Larionov et al. 2023 with soft bodies: seconds
+// a step, convergence, memory and what the paper reports.
+using AddRow = std::function<void(const std::string& name,
+                                  const std::function<nlohmann::ordered_json()>& run)>;
+void AddSmoothExamples(const AddRow& add);
+
+}  // namespace pliant::benchmarks
