@@ -176,7 +176,7 @@ absl::StatusOr<std::vector<std::string>> FindNamedFiles(const std::string& scene
 }
 
 bool IsRobotOrMesh(const fs::path& path) {
-  return HasSuffix(path, kNamingSuffixes) || HasSuffix(path, kMeshSuffixes);
+  return HasSuffix(path, kRobotSuffixes) || HasSuffix(path, kMeshSuffixes);
 }
 
 absl::StatusOr<std::vector<std::string>> FindImportedFiles(const std::vector<std::string>& imported,

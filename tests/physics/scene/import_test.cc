@@ -149,8 +149,8 @@ TEST(Import, ASurfaceWithColoursIsShownAsItIs) {
   const std::string cube = folder.Write("cube.obj", "mtllib cube.mtl\nusemtl red\n" + CubeObj(300));
   const auto yaml = WriteSceneOf({cube}, folder.path());
   ASSERT_TRUE(yaml.ok()) << yaml.status();
-  EXPECT_THAT(*yaml, HasSubstr("      visual: {file: \"cube.obj\", scale: 0.001}\n"));
-  const SceneResult scene = LoadSceneFile(folder.Write("scene.yaml", *yaml));
+  EXPECT_THAT(yaml->yaml, HasSubstr("      visual: {file: \"cube.obj\", scale: 0.001}\n"));
+  const SceneResult scene = LoadSceneFile(folder.Write("scene.yaml", yaml->yaml));
   ASSERT_TRUE(scene.ok());
   const EmbeddedSurface& shown = scene.model->bodies.back().embedded;
   ASSERT_EQ(shown.parts.size(), 1u);
