@@ -68,15 +68,16 @@ class BenchWorlds {
     request.set_idle_timeout(300);  // in case this program is killed
     for (int i = 0; i < arguments.worlds; ++i) {
       request.set_world_id(absl::StrCat("bench-", getpid(), "-", i));
+      // before the call: when that is interrupted, the server may have made the world
+      worlds_.push_back(session->client().GetWorld(request.world_id()));
       if (!arguments.file.empty()) {
-        worlds_.push_back(
-            session->Value(session->client().CreateWorldFromFile(arguments.file, request)));
+        session->Value(session->client().CreateWorldFromFile(arguments.file, request));
       } else if (!arguments.shipped.empty()) {
         request.set_shipped_scene(arguments.shipped);
-        worlds_.push_back(session->Value(session->client().CreateWorld(request)));
+        session->Value(session->client().CreateWorld(request));
       } else {
         request.set_scene_yaml(kScene);
-        worlds_.push_back(session->Value(session->client().CreateWorld(request)));
+        session->Value(session->client().CreateWorld(request));
       }
       if (Interrupted()) throw CommandError(kInterrupted, "");
     }

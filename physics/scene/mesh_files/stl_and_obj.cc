@@ -14,8 +14,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 
-#include "physics/scene/mesh_files/mesh_cursor.h"
 #include "physics/scene/mesh_files/contained/part_builder.h"
+#include "physics/scene/mesh_files/mesh_cursor.h"
 #include "physics/scene/mesh_files/surface_mesh_formats.h"
 
 namespace pliant::physics {
