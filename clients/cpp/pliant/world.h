@@ -33,7 +33,7 @@ class World {
 
   const std::string& name() const { return name_; }  // worlds/{world_id}
   const std::shared_ptr<Client>& client() const { return client_; }
-  // Of a world that this client created: what was mended or ignored in its scene and files.
+  // What the server mended or ignored in the scene and its files, if this client created the world.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
   absl::StatusOr<v1::World> Get() const;

@@ -84,7 +84,7 @@ class World:
         self._descriptions = descriptions
         self.name: str = message.name
         self._model_hash: str = message.model_hash
-        # what was mended or ignored in the scene and its files, of a world just created
+        # the server says in its reply to CreateWorld alone what it mended or ignored
         self.warnings: tuple[str, ...] = tuple(message.warnings)
 
     @property
