@@ -20,6 +20,7 @@
 
 #include "benchmarks/measure.h"
 #include "benchmarks/report/report.h"
+#include "benchmarks/rollouts/cases.h"
 #include "benchmarks/server/child_process.h"
 #include "pliant/client.h"
 #include "tests/counted_allocations.h"
@@ -45,17 +46,6 @@ bodies:
       material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.4,
           density: 1000}
 )";
-
-// The scene of benchmarks/python/lockstep.py.
-constexpr char kRobot[] = R"(name: one_robot
-robots:
-  - {name: arm, file: robots/iiwa14.urdf,
-     actuators: [{joint: ".*", pd: {stiffness: 1000, damping: 50}}]}
-probes:
-  - {name: tip, position: {link: arm/iiwa_link_7, point: [0, 0, 0]}}
-)";
-constexpr int kWorlds = 64;
-constexpr int kJoints = 7;
 
 [[noreturn]] void Fail(const absl::Status& status) {
   std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
@@ -210,34 +200,36 @@ void RunListing(Rows* rows) {
                    {"goal_median_ms", 100}});
 }
 
-// Worlds of one robot in lockstep: targets of its joints, which move, go in, positions and
-// velocities of the joints and a probe come out.
-void RunRollouts(Rows* rows) {
+// Worlds of one robot in lockstep: targets of its arm, which move, go in, positions and velocities
+// of the joints and probes come out.
+void RunRollouts(const RolloutCase& one, Rows* rows) {
   const Server server;
   const auto client = server.Connect();
   v1::StepWorldsRequest request;
   v1::StepBatch& batch = *request.mutable_batch();
-  for (int i = 0; i < kWorlds; ++i) {
+  std::vector<World> worlds;
+  for (int i = 0; i < kRolloutWorlds; ++i) {
     v1::CreateWorldRequest creation;
-    creation.set_scene_yaml(kRobot);
-    batch.add_names(Get(client->CreateWorld(creation, PLIANT_SOURCE_DIR "/scenes")).name());
+    creation.set_scene_yaml(one.ReadScene());
+    worlds.push_back(Get(client->CreateWorld(creation, PLIANT_SOURCE_DIR "/scenes")));
+    batch.add_names(worlds.back().name());
   }
   v1::BatchTarget& target = *batch.add_targets();
-  target.set_target("arm");
-  for (int joint = 1; joint <= kJoints; ++joint)
+  target.set_target(one.robot);
+  for (int joint = 1; joint <= kArmJoints; ++joint)
     target.add_joints("iiwa_joint_" + std::to_string(joint));
-  batch.add_probes("tip");
+  batch.mutable_probes()->Assign(one.probes.begin(), one.probes.end());
   batch.set_joints(true);
-  std::vector<double> calls, actions(kWorlds * kJoints), observed;
+  std::vector<double> calls, actions(kRolloutWorlds * kArmJoints), observed;
   double best = 0;
-  int count = 0;
   for (int turn = 0; turn < 3; ++turn) {
     calls.clear();
+    for (const World& world : worlds) Get(world.Reset());
     const double begun = Now();
-    for (; Now() - begun < 3; ++count) {
+    for (int count = 0; count < one.rounds; ++count) {
       const double sent = Now();
-      for (int k = 0; k < kWorlds * kJoints; ++k)
-        actions[k] = 0.3 * std::sin(0.02 * count + k / kJoints + k % kJoints);
+      for (int k = 0; k < kRolloutWorlds * kArmJoints; ++k)
+        actions[k] = one.CalcTarget(count, k / kArmJoints, k % kArmJoints);
       batch.set_actions(actions.data(), actions.size() * sizeof(double));
       const v1::StepWorldsResponse response = Get(client->StepWorlds(request));
       const v1::StepBatchResult& result = response.batch();
@@ -250,13 +242,14 @@ void RunRollouts(Rows* rows) {
         observed.resize(at + bytes->size() / sizeof(double));
         std::memcpy(observed.data() + at, bytes->data(), bytes->size());
       }
-      if (observed.size() != 17 * kWorlds) Fail(absl::InternalError("observations are missing"));
+      if (static_cast<int>(observed.size()) != one.numbers * kRolloutWorlds)
+        Fail(absl::InternalError("observations are missing"));
       calls.push_back(Now() - sent);
     }
-    best = std::max(best, kWorlds * static_cast<double>(calls.size()) / (Now() - begun));
+    best = std::max(best, kRolloutWorlds * static_cast<double>(calls.size()) / (Now() - begun));
   }
-  rows->push_back({{"case", "rollouts"},
-                   {"worlds", kWorlds},
+  rows->push_back({{"case", one.name},
+                   {"worlds", kRolloutWorlds},
                    {"world_steps_per_s", best},
                    {"call_ms", 1000 * Quantile(calls, 0.5)}});
 }
@@ -283,7 +276,7 @@ int Main(int argc, char** argv) {
   run("decoding", [&] { RunDecoding(&rows); });
   run("reconnect", [&] { RunReconnecting(&rows); });
   run("world_list", [&] { RunListing(&rows); });
-  run("rollouts", [&] { RunRollouts(&rows); });
+  for (const RolloutCase& one : kRolloutCases) run(one.name, [&] { RunRollouts(one, &rows); });
   return WriteReport({{"suite", "clients"}, {"machine", DescribeMachine()}, {"rows", rows}}, json);
 }
 

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,7 +24,8 @@ from pliant.v1 import stream_pb2, world_pb2
 WORLDS = 64
 SECONDS = 3
 VERTICES = 20_000
-SCENES = pathlib.Path(__file__).resolve().parents[2] / "scenes"
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+SCENES = SOURCE / "scenes"
 
 # The scene of `pliant_bench_server --case step_worlds`.
 ONE_BODY = """name: one_body
@@ -33,12 +35,43 @@ bodies:
   - {name: box, rigid: {motion: FREE, density: 1000, pose: {position: [0, 0, 0.05]},
      shapes: [{box: {size: [0.1, 0.1, 0.1]}}]}}
 """
-ONE_ROBOT = """name: one_robot
-robots:
-  - {name: arm, file: robots/iiwa14.urdf, actuators: [{joint: ".*", pd: {stiffness: 1000, damping: 50}}]}
-probes:
-  - {name: tip, position: {link: arm/iiwa_link_7, point: [0, 0, 0]}}
-"""
+
+
+class RolloutCase(NamedTuple):
+    """As benchmarks/rollouts/cases.h, by which the C++ programs do the same."""
+
+    name: str
+    scene: pathlib.Path
+    robot: str
+    home: tuple[float, ...]
+    amplitude: float
+    rounds: int
+    probes: tuple[str, ...]
+    what: str
+
+
+ROLLOUTS = (
+    RolloutCase(
+        "rollouts_arm",
+        SOURCE / "benchmarks/rollouts/arm.yaml",
+        "arm",
+        (0,) * 7,
+        0.3,
+        3000,
+        ("tip",),
+        "one iiwa",
+    ),
+    RolloutCase(
+        "rollouts_grasp",
+        SCENES / "iiwa_allegro.yaml",
+        "robot",
+        (0, 0.6, 0, -1.4, 0, 1.14, 0),
+        0.1,
+        150,
+        ("ball", "strain"),
+        "one iiwa with a hand over a soft ball",
+    ),
+)
 
 
 def measure(step):
@@ -64,39 +97,53 @@ def bare_calls(group):
     return measure(lambda: send(request))
 
 
-def lockstep(server, text, joints, probes, read_joints):
-    worlds = [server.create_world(scene_yaml=text, folder=SCENES) for _ in range(WORLDS)]
-    group = pliant.Lockstep(worlds, joints=joints, probes=probes, read_joints=read_joints)
-    phases = np.add.outer(np.arange(WORLDS), np.arange(len(group.joints)))
-    count = 0
-
-    def step():
-        nonlocal count
-        count += 1
-        seen = group.step(0.3 * np.sin(0.02 * count + phases) if group.joints else None)
-        if probes:
-            seen.probes
-        if read_joints:
-            seen.joint_positions, seen.joint_velocities
-
-    # in turns, so that both meet the same load of the machine; actions that stay let robots sleep
+def lockstep_of_bodies(server):
+    """Of free bodies, in turns with bare calls, so that both meet the same load of the machine."""
+    worlds = [server.create_world(scene_yaml=ONE_BODY) for _ in range(WORLDS)]
+    group = pliant.Lockstep(worlds)
     whole, bare = [], []
     for _ in range(3):
-        whole.append(measure(step))
-        if not group.joints:
-            bare.append(bare_calls(group))
+        whole.append(measure(group.step))
+        bare.append(bare_calls(group))
     for world in worlds:
         world.delete()
     best = max(whole, key=lambda row: row["world_steps_per_s"])
-    if not bare:
-        return best
-    bare_best = max(bare, key=lambda row: row["world_steps_per_s"])
-    ratio = best["world_steps_per_s"] / bare_best["world_steps_per_s"]
+    bare_best = max(row["world_steps_per_s"] for row in bare)
     return {
         **best,
-        "bare_world_steps_per_s": bare_best["world_steps_per_s"],
-        "ratio_to_bare": ratio,
+        "bare_world_steps_per_s": bare_best,
+        "ratio_to_bare": best["world_steps_per_s"] / bare_best,
     }
+
+
+def lockstep_of_robots(server, case):
+    """With targets that move, since robots whose targets stand still fall asleep."""
+    text = case.scene.read_text(encoding="utf-8")
+    worlds = [server.create_world(scene_yaml=text, folder=SCENES) for _ in range(WORLDS)]
+    joints = [f"iiwa_joint_{i}" for i in range(1, 8)]
+    group = pliant.Lockstep(
+        worlds, joints={case.robot: joints}, probes=case.probes, read_joints=True
+    )
+    phases = np.add.outer(np.arange(WORLDS), np.arange(len(joints)))
+
+    def turn():
+        for world in worlds:
+            world.reset()
+        calls, begun = [], time.perf_counter()
+        for count in range(case.rounds):
+            sent = time.perf_counter()
+            seen = group.step(case.home + case.amplitude * np.sin(0.02 * count + phases))
+            seen.probes, seen.joint_positions, seen.joint_velocities
+            calls.append(time.perf_counter() - sent)
+        return {
+            "world_steps_per_s": WORLDS * case.rounds / (time.perf_counter() - begun),
+            "call_ms": 1e3 * statistics.median(calls),
+        }
+
+    rows = [turn() for _ in range(3)]
+    for world in worlds:
+        world.delete()
+    return max(rows, key=lambda row: row["world_steps_per_s"])
 
 
 def decoding():
@@ -138,26 +185,33 @@ def main():
     parser.add_argument("pliantd")
     parser.add_argument("--json")
     options = parser.parse_args()
+    threads = str(os.cpu_count())
     in_cpp_of_row: list[dict[str, float]] = [
         {
             "cpp_client": in_cpp(
                 options.pliantd, "pliant_bench_server", ["--case", "step_worlds"], "step_worlds_64x1"
             )
         },
-        {
-            "cpp_client": in_cpp(
-                options.pliantd, "pliant_bench_clients", ["--case", "rollouts"], "rollouts"
-            ),
-            "in_process": in_cpp(
-                options.pliantd, "pliant_bench", ["rollouts", "--threads", "1"], "rollouts"
-            ),
-            "in_process_all_threads": in_cpp(
-                options.pliantd,
-                "pliant_bench",
-                ["rollouts", "--threads", str(os.cpu_count())],
-                "rollouts",
-            ),
-        },
+        *(
+            {
+                "cpp_client": in_cpp(
+                    options.pliantd, "pliant_bench_clients", ["--case", one.name], one.name
+                ),
+                "in_process": in_cpp(
+                    options.pliantd,
+                    "pliant_bench",
+                    ["rollouts", "--case", one.name, "--threads", "1"],
+                    one.name,
+                ),
+                "in_process_all_threads": in_cpp(
+                    options.pliantd,
+                    "pliant_bench",
+                    ["rollouts", "--case", one.name, "--threads", threads],
+                    one.name,
+                ),
+            }
+            for one in ROLLOUTS
+        ),
     ]
     with tempfile.TemporaryDirectory() as folder:
         process = subprocess.Popen(
@@ -180,11 +234,14 @@ def main():
         try:
             with pliant.connect(json.loads(process.stdout.readline())["grpc"]) as server:
                 rows = [
-                    {"case": "one body, 64 worlds", **lockstep(server, ONE_BODY, {}, (), False)},
-                    {
-                        "case": "one iiwa, 64 worlds, 7 actions, joints and a probe",
-                        **lockstep(server, ONE_ROBOT, {"arm": None}, ("tip",), True),
-                    },
+                    {"case": "one body, 64 worlds", **lockstep_of_bodies(server)},
+                    *(
+                        {
+                            "case": f"{one.what}, 64 worlds, 7 actions, joints and probes",
+                            **lockstep_of_robots(server, one),
+                        }
+                        for one in ROLLOUTS
+                    ),
                     {"case": f"decoding {VERTICES} vertices and a field", **decoding()},
                 ]
         finally:
