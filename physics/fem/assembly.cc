@@ -319,4 +319,117 @@ double AssembleTurning(const FemModel& model, std::span<const double> q,
   return energy[0] + energy[1] + energy[2] + energy[3];
 }
 
+StrainRateDamping::StrainRateDamping(const FemModel& model) {
+  const double beta = model.parameters.rayleigh_beta;
+  if (beta == 0) return;
+  for (const ElementBatch& batch : model.elements.batches) {
+    const std::size_t b = viscosities_.size();
+    Lame moduli{batch.lame_mu, batch.lame_lambda};
+    if (b >= static_cast<std::size_t>(model.elements.num_quadratic)) {
+      const NonlinearMaterial& of = model.elements.nonlinear[b - model.elements.num_quadratic];
+      moduli = CalcRestLame(*of.material, of.parameters);
+      if (model.dilatation.has_value())
+        moduli.lambda -= of.material->CalcVolumetricStiffness(of.parameters);
+    }
+    viscosities_.push_back({beta * moduli.mu, beta * moduli.lambda});
+  }
+}
+
+namespace {
+
+// 2μ E' + λ tr(E') I with E' = sym(Fᵀ F').
+LaneMatrix3 CalcViscousStress(const Lame& viscosity, const LaneMatrix3& F,
+                              const LaneMatrix3& rate) {
+  LaneMatrix3 S;
+  Lane trace{};
+  for (int c = 0; c < 3; ++c) {
+    for (int r = 0; r < 3; ++r) {
+      Lane twice{};  // E'_rc
+      for (int k = 0; k < 3; ++k)
+        twice += F[3 * r + k] * rate[3 * c + k] + rate[3 * r + k] * F[3 * c + k];
+      S[3 * c + r] = viscosity.mu * twice;
+      if (r == c) trace += 0.5 * twice;
+    }
+  }
+  for (int r = 0; r < 3; ++r) S[4 * r] += viscosity.lambda * trace;
+  return S;
+}
+
+void Multiply(const LaneMatrix3& A, const Lane x[3], Lane y[3]) {
+  for (int r = 0; r < 3; ++r) y[r] = A[r] * x[0] + A[3 + r] * x[1] + A[6 + r] * x[2];
+}
+
+Lane Dot(const Lane x[3], const Lane y[3]) {
+  return x[0] * y[0] + x[1] * y[1] + x[2] * y[2];
+}
+
+}  // namespace
+
+void StrainRateDamping::AddForces(const FemModel& model, std::span<const double> q,
+                                  std::span<const double> v, std::vector<double>* residual) const {
+  for (std::size_t b = 0; b < viscosities_.size(); ++b) {
+    const ElementBatch& batch = model.elements.batches[b];
+    const LaneMatrix3 F = model.CalcDeformation(batch, q);
+    const LaneMatrix3 S = CalcViscousStress(viscosities_[b], F, CalcGradient(batch, v));
+    LaneMatrix3 P;
+    for (int c = 0; c < 3; ++c) Multiply(F, &S[3 * c], &P[3 * c]);
+    physics::AddForces(batch, P, 1, residual);
+  }
+}
+
+// A motion x of node b changes F by x G_bᵀ, F' and F together so that Fᵀ F' changes by
+// Fᵀ(c x) G_bᵀ + G_b (c² x)ᵀ F', and the force on node a by minus V times
+//   [c² (G_a·S G_b) I + μ (G_a·G_b) F Hᵀ + μ (F G_b)(H G_a)ᵀ + λ (F G_a)(H G_b)ᵀ] x,
+// with H = c F + c² F'.
+void StrainRateDamping::Differentiate(const FemModel& model, std::span<const double> q,
+                                      std::span<const double> v, double c,
+                                      solvers::BlockMatrix* lower,
+                                      solvers::BlockMatrix* upper) const {
+  for (std::size_t b = 0; b < viscosities_.size(); ++b) {
+    const ElementBatch& batch = model.elements.batches[b];
+    const LaneMatrix3 F = model.CalcDeformation(batch, q), rate = CalcGradient(batch, v);
+    const LaneMatrix3 S = CalcViscousStress(viscosities_[b], F, rate);
+    LaneMatrix3 H, FH{};  // F Hᵀ
+    for (int i = 0; i < 9; ++i) H[i] = c * F[i] + c * c * rate[i];
+    for (int k = 0; k < 3; ++k) {
+      for (int j = 0; j < 3; ++j)
+        for (int r = 0; r < 3; ++r) FH[3 * j + r] += F[3 * k + r] * H[3 * k + j];
+    }
+    Lane f[4][3], g[4][3], s[4][3];  // F G_a, H G_a, S G_a
+    for (int a = 0; a < 4; ++a) {
+      Multiply(F, batch.gradients[a], f[a]);
+      Multiply(H, batch.gradients[a], g[a]);
+      Multiply(S, batch.gradients[a], s[a]);
+    }
+    const Lane mu = batch.volume * viscosities_[b].mu,
+               lambda = batch.volume * viscosities_[b].lambda;
+    // of the force on node a by the motion of node d
+    const auto block_of = [&](int a, int d) {
+      const Lane across = mu * Dot(batch.gradients[a], batch.gradients[d]);
+      LaneMatrix3 block;
+      for (int j = 0; j < 3; ++j) {
+        for (int r = 0; r < 3; ++r) {
+          block[3 * j + r] =
+              across * FH[3 * j + r] + mu * f[d][r] * g[a][j] + lambda * f[a][r] * g[d][j];
+        }
+      }
+      const Lane stressed = c * c * batch.volume * Dot(batch.gradients[a], s[d]);
+      for (int r = 0; r < 3; ++r) block[4 * r] += stressed;
+      if (model.parameters.plane_strain) ProjectStiffness(model.plane_normal, &block);
+      return block;
+    };
+    const int* slot = SlotsOf(model, static_cast<int>(b));
+    for (int a = 0; a < 4; ++a) {
+      for (int d = 0; d <= a; ++d, slot += kLanes) {
+        AddBlock(block_of(a, d), slot, lower);
+        const LaneMatrix3 opposite = block_of(d, a);
+        LaneMatrix3 transposed;
+        for (int j = 0; j < 3; ++j)
+          for (int r = 0; r < 3; ++r) transposed[3 * j + r] = opposite[3 * r + j];
+        AddBlock(transposed, slot, upper);
+      }
+    }
+  }
+}
+
 }  // namespace pliant::physics

@@ -48,4 +48,27 @@ double AssembleTurning(const FemModel& model, std::span<const double> q,
                        std::span<const Lane> pressure, double h, double scale, Tangent tangent,
                        solvers::BlockMatrix* A, std::vector<double>* residual);
 
+// Damping by the rate of Green's strain, E' = sym(Fᵀ F'): the stress P = F (2μ E' + λ tr(E') I) with
+// a viscosity (μ, λ) of each batch [Pa·s]. It takes energy at any deformation, and does not resist
+// rotation.
+class StrainRateDamping {
+ public:
+  // β times the stiffness of the materials at rest. Volume rates of patches with mean dilatation are
+  // not damped.
+  explicit StrainRateDamping(const FemModel& model);
+  bool is_zero() const { return viscosities_.empty(); }
+
+  // Subtracts the forces from the residual.
+  void AddForces(const FemModel& model, std::span<const double> q, std::span<const double> v,
+                 std::vector<double>* residual) const;
+
+  // Derivative of minus the forces along q = c² a, v = c a, which is not symmetric: `lower` has the
+  // blocks in the lower triangle, `upper` the transposes of those above.
+  void Differentiate(const FemModel& model, std::span<const double> q, std::span<const double> v,
+                     double c, solvers::BlockMatrix* lower, solvers::BlockMatrix* upper) const;
+
+ private:
+  std::vector<Lame> viscosities_;  // of each batch
+};
+
 }  // namespace pliant::physics

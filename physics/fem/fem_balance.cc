@@ -16,14 +16,14 @@ namespace {
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
-// Displacement of nodes over which the stiffness is differenced along v, relative to the height of
-// the flattest element.
-constexpr double kDifference = 1e-6;
-
 class FemBalance final : public ForceBalance {
  public:
   explicit FemBalance(std::shared_ptr<const FemModel> model)
-      : model_(std::move(model)), stiffness_(&model_->pattern) {
+      : model_(std::move(model)),
+        stiffness_(&model_->pattern),
+        damping_(*model_),
+        damping_lower_(&model_->pattern),
+        damping_upper_(&model_->pattern) {
     mass_.resize(model_->pattern.num_blocks(), 0.0);
     for (std::size_t b = 0; b < model_->elements.batches.size(); ++b) {
       const ElementBatch& batch = model_->elements.batches[b];
@@ -35,16 +35,6 @@ class FemBalance final : public ForceBalance {
         }
       }
     }
-    // the reciprocal of the largest gradient is the height of the flattest element
-    double steepest = 0;
-    for (const ElementBatch& batch : model_->elements.batches) {
-      for (const auto& gradient : batch.gradients) {
-        const Lane squared =
-            gradient[0] * gradient[0] + gradient[1] * gradient[1] + gradient[2] * gradient[2];
-        for (int l = 0; l < kLanes; ++l) steepest = std::max(steepest, squared[l]);
-      }
-    }
-    if (steepest > 0) size_ = 1 / std::sqrt(steepest);
   }
 
   void Start(const BlockState& start, const BlockInputs& inputs, double h) override {
@@ -106,13 +96,8 @@ class FemBalance final : public ForceBalance {
     for (std::size_t i = 0; i < a.size(); ++i) work_[i] = a[i] + p.rayleigh_alpha * v_[i];
     forces_.resize(a.size());
     model_->MultiplyMass(work_, forces_);
-    const bool is_damped = p.rayleigh_beta != 0;
-    if (is_damped) std::ranges::fill(stiffness_.values, 0.0);
-    Assemble(q_, 1, is_damped ? Tangent::kExact : Tangent::kNone, &forces_);
-    if (is_damped) {
-      stiffness_.Multiply(v_, work_);
-      for (std::size_t i = 0; i < a.size(); ++i) forces_[i] += p.rayleigh_beta * work_[i];
-    }
+    Assemble(q_, 1, Tangent::kNone, &forces_);
+    damping_.AddForces(*model_, q_, v_, &forces_);
     AddVolumes(0, VolumeTangent::kNone, &forces_);
     for (std::size_t i = 0; i < a.size(); ++i) residual[i] = forces_[i] - loads_[i];
     if (p.plane_strain) model_->ProjectOntoPlane(residual);
@@ -127,13 +112,17 @@ class FemBalance final : public ForceBalance {
   void AddJacobian(double c, std::span<const double>, const SpatialColumns&, int first,
                    solvers::BlockSum* jacobian) override {
     const FemParameters& p = model_->parameters;
-    const double beta = p.rayleigh_beta;
     std::ranges::fill(stiffness_.values, 0.0);
     if (c > 0) {
       work_.assign(q_.size(), 0.0);
-      Assemble(q_, c * (c + beta), Tangent::kExact, &work_);
-      if (beta != 0) AddTurningOfDamping(c * c * beta);
+      Assemble(q_, c * c, Tangent::kExact, &work_);
       AddVolumes(c * c, VolumeTangent::kExact, &work_);
+    }
+    const bool is_damped = c > 0 && !damping_.is_zero();
+    if (is_damped) {
+      std::ranges::fill(damping_lower_.values, 0.0);
+      std::ranges::fill(damping_upper_.values, 0.0);
+      damping_.Differentiate(*model_, q_, v_, c, &damping_lower_, &damping_upper_);
     }
     const double mass_scale = 1 + c * p.rayleigh_alpha;
     const solvers::BlockPattern& pattern = model_->pattern;
@@ -141,15 +130,22 @@ class FemBalance final : public ForceBalance {
     for (int j = 0; j < pattern.num_nodes; ++j) {
       for (int k = pattern.column_starts[j]; k < pattern.column_starts[j + 1]; ++k) {
         const int i = pattern.rows[k];
-        Matrix3d block = Eigen::Map<const Matrix3d>(&stiffness_.values[9 * std::size_t(k)]);
+        const auto block_of = [k](const solvers::BlockMatrix& A) {
+          return Eigen::Map<const Matrix3d>(&A.values[9 * std::size_t(k)]);
+        };
+        Matrix3d block = block_of(stiffness_);
         block.diagonal().array() += mass_scale * mass_[k];
+        Matrix3d transposed = block.transpose();
+        if (is_damped) {
+          block += block_of(damping_lower_);
+          transposed += block_of(damping_upper_).transpose();
+        }
         if (is_fixed(i) || is_fixed(j)) {
           if (i != j) continue;
           block.setIdentity();
         }
         jacobian->Add(first + 3 * i, first + 3 * j, 3, 3, block.data(), 3);
         if (i == j) continue;
-        const Matrix3d transposed = block.transpose();
         jacobian->Add(first + 3 * j, first + 3 * i, 3, 3, transposed.data(), 3);
       }
     }
@@ -166,20 +162,6 @@ class FemBalance final : public ForceBalance {
                 std::vector<double>* residual) {
     AssembleTurning(*model_, q, pressure_, 1, scale, tangent, &stiffness_, residual);
     AssembleNonlinear(*model_, q, pressure_, 1, scale, tangent, &at_, &stiffness_, residual);
-  }
-
-  // Adds scale · ∂(K(q) v)/∂q, which is how K changes along v: the energy's third derivatives are
-  // symmetric.
-  void AddTurningOfDamping(double scale) {
-    double largest = 0;
-    for (const double x : v_) largest = std::max(largest, std::abs(x));
-    if (largest == 0) return;
-    const double step = kDifference * size_ / largest;
-    std::vector<double> moved(q_.size());
-    for (const double sign : {1.0, -1.0}) {
-      for (std::size_t i = 0; i < q_.size(); ++i) moved[i] = q_[i] + sign * step * v_[i];
-      Assemble(moved, sign * scale / (2 * step), Tangent::kExact, &work_);
-    }
   }
 
   // Volumes have no damping: scale · K alone is added to the stiffness, and to dense_.
@@ -204,9 +186,10 @@ class FemBalance final : public ForceBalance {
 
   std::shared_ptr<const FemModel> model_;
   solvers::BlockMatrix stiffness_;
-  solvers::LowRank dense_;    // the part of the stiffness that volumes have beside
+  solvers::LowRank dense_;  // the part of the stiffness that volumes have beside
+  StrainRateDamping damping_;
+  solvers::BlockMatrix damping_lower_, damping_upper_;
   std::vector<double> mass_;  // of each block of the pattern, times the identity
-  double size_ = 1;           // height of the flattest element [m]
   std::vector<double> loads_;
   std::vector<Lane> pressure_;
   std::vector<Vector3d> prescribed_start_, prescribed_velocity_;

@@ -7,9 +7,9 @@
 
 namespace pliant::physics {
 
-// The equation of motion of a FEM body: M a + α M v + β K(q) v = f(q) + loads, with the consistent
-// mass, the exact stiffness K and rotations of elements where they are. x is the displacement of
-// the nodes.
+// The equation of motion of a FEM body: M a + α M v = f(q) + f_β(q, v) + loads, with the consistent
+// mass, rotations of elements where they are, and damping f_β by strain rates, which is β K v for
+// small strains. x is the displacement of the nodes.
 std::unique_ptr<ForceBalance> MakeFemBalance(std::shared_ptr<const FemModel> model);
 
 // The step that goes with it, whose A are the masses of the nodes.

@@ -82,15 +82,20 @@ void Material::RespondToMean(const Lane* p, const LaneMatrix3& F, const Lane& me
   if (tangent == Tangent::kDamping) RemoveSpin(F, &T);
 }
 
-RestModuli CalcRestModuli(const Material& material, std::span<const double> parameters) {
-  Lane p[kMaxParameters] = {};
-  for (std::size_t i = 0; i < parameters.size(); ++i) p[i] = Splat(parameters[i]);
+Lame CalcRestLame(const Material& material, const Lane* parameters) {
   LaneMatrix3 identity{};
   for (int i = 0; i < 3; ++i) identity[4 * i] = Splat(1);
   MaterialResponse response;
-  material.Respond(p, identity, Tangent::kExact, &response);
+  material.Respond(parameters, identity, Tangent::kExact, &response);
   // ∂P_yx/∂F_yx and ∂P_xx/∂F_yy
-  return {response.tangent[9 * 1 + 1][0], response.tangent[9 * 4 + 0][0]};
+  return {response.tangent[9 * 1 + 1], response.tangent[9 * 4 + 0]};
+}
+
+RestModuli CalcRestModuli(const Material& material, std::span<const double> parameters) {
+  Lane p[kMaxParameters] = {};
+  for (std::size_t i = 0; i < parameters.size(); ++i) p[i] = Splat(parameters[i]);
+  const Lame lame = CalcRestLame(material, p);
+  return {lame.mu[0], lame.lambda[0]};
 }
 
 namespace {

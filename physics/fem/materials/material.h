@@ -67,8 +67,10 @@ struct Lame {
   Lane mu, lambda;  // [Pa]
 };
 Lame CalcLame(const Lane* young_and_poisson);
-
 // Lamé's parameters of a material at rest, from its tangent: exact for an isotropic one.
+Lame CalcRestLame(const Material& material, const Lane* parameters);
+
+// As CalcRestLame, of one element.
 struct RestModuli {
   double mu, lambda;
   double youngs_modulus() const { return mu * (3 * lambda + 2 * mu) / (lambda + mu); }
