@@ -48,13 +48,13 @@ double AssembleTurning(const FemModel& model, std::span<const double> q,
                        std::span<const Lane> pressure, double h, double scale, Tangent tangent,
                        solvers::BlockMatrix* A, std::vector<double>* residual);
 
-// Damping by the rate of Green's strain, E' = sym(Fᵀ F'): the stress P = F (2μ E' + λ tr(E') I) with
-// a viscosity (μ, λ) of each batch [Pa·s]. It takes energy at any deformation, and does not resist
+// Damping by the rate of Green's strain, E' = sym(Fᵀ F'): the stress F (2μ E' + λ tr(E') I) with a
+// viscosity (μ, λ) of each batch [Pa·s]. It takes energy at any deformation, and does not resist
 // rotation.
 class StrainRateDamping {
  public:
-  // β times the stiffness of the materials at rest. Volume rates of patches with mean dilatation are
-  // not damped.
+  // β times the stiffness of the materials at rest. Volume rates of patches with mean dilatation
+  // are not damped.
   explicit StrainRateDamping(const FemModel& model);
   bool is_zero() const { return viscosities_.empty(); }
 

@@ -1,5 +1,7 @@
 #include "physics/stepping/smooth/smooth_contact.h"
 
+#include <cmath>
+
 namespace pliant::physics {
 namespace {
 
@@ -32,6 +34,16 @@ VectorOf<T> CalcVelocity(const Attachment& side, const TrialConfiguration& trial
   return v.cast<T>();
 }
 
+// Part of the normal force that acts on sides that separate at this speed: all of it at zero, none
+// beyond the contact's limit, with continuous derivatives.
+template <typename T>
+T LimitPush(const SmoothContact& contact, const T& speed) {
+  if (!std::isfinite(contact.max_separation_speed) || speed <= T(0)) return T(1);
+  const T x = speed * T(1 / contact.max_separation_speed);
+  if (x >= T(1)) return T(0);
+  return T(1) - x * x * (T(3) - x * T(2));
+}
+
 template <typename T>
 struct ForceOf {
   T gap, normal_force;
@@ -44,7 +56,7 @@ ForceOf<T> CalcForce(const SmoothContact& contact, const TrialConfiguration& tri
                      const VectorOf<T>& origin_b, const VectorOf<T>& seeds) {
   const ContactPoint& point = *contact.point;
   ForceOf<T> of;
-  of.gap = placed.gap;
+  of.gap = placed.gap + T(contact.lift);
   of.normal = placed.R_WC.col(2);
   of.p = PlaceForce(point, placed);
   of.normal_force = solvers::CalcNormalForce(contact.law, of.gap);
@@ -52,6 +64,7 @@ ForceOf<T> CalcForce(const SmoothContact& contact, const TrialConfiguration& tri
       contact.lag.is_used ? VectorOf<T>(contact.lag.normal_W.cast<T>()) : of.normal;
   const VectorOf<T> u = CalcVelocity<T>(point.b, trial, of.p, origin_b) -
                         CalcVelocity<T>(point.a, trial, of.p, origin_a) + seeds;
+  of.normal_force *= LimitPush<T>(contact, of.normal.dot(u));
   of.slip = u - n * n.dot(u);
   VectorOf<T> stretch = VectorOf<T>::Zero();
   VectorOf<T> slip = of.slip;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -27,6 +28,11 @@ struct SmoothContact {
   Eigen::Vector3d stretch_W = Eigen::Vector3d::Zero();
   double stage_length = 1;
 
+  // Of sides that overlap at the start of the step: distance by which the force sees them farther
+  // apart, and speed of separation beyond which it does not push [m/s].
+  double lift = 0;
+  double max_separation_speed = std::numeric_limits<double>::infinity();
+
   // Lagged friction (larionov2023 §IV-E): the normal force and frame of an earlier configuration.
   struct Lag {
     bool is_used = false;
@@ -38,9 +44,9 @@ struct SmoothContact {
 
 // Force of a contact at a trial configuration.
 struct SmoothContactForce {
-  double gap = 0, normal_force = 0;
-  Eigen::Vector3d normal_W, p_W;  // from A into B; point of application
-  Eigen::Vector3d slip_W;         // relative velocity of B in the tangent plane [m/s]
+  double gap = 0, normal_force = 0;  // the gap includes `lift`
+  Eigen::Vector3d normal_W, p_W;     // from A into B; point of application
+  Eigen::Vector3d slip_W;            // relative velocity of B in the tangent plane [m/s]
   Eigen::Vector3d force_W = Eigen::Vector3d::Zero();  // on B [N]
 };
 SmoothContactForce CalcContactForce(const SmoothContact& contact, const TrialConfiguration& trial);

@@ -119,8 +119,9 @@ class SmoothStepper final : public Stepper {
     std::vector<double> row_forces;
   };
 
-  void MakeContacts(const State& state, double stiffening) {
+  void MakeContacts(const State& state, double h, double stiffening) {
     contacts_.clear();
+    overlaps_ = false;
     const TrialConfiguration start = balance_.configuration();
     for (const ContactPoint& point : stages_.contacts.points) {
       SmoothContact& contact = contacts_.emplace_back(
@@ -142,6 +143,12 @@ class SmoothStepper final : public Stepper {
         contact.anchor_W = anchor->stretch_W;
         contact.stage_length = 0;
       }
+      // no step leaves an overlap behind: a scene starts so, or a script has led to it
+      const double overlap = -CalcContactForce(contact, start).gap;
+      if (overlap <= kSmallGap * law.distance) continue;
+      overlaps_ = true;
+      contact.max_separation_speed = model_.contact.recovery_speed;
+      contact.lift = std::max(0.0, overlap - h * model_.contact.recovery_speed);
     }
   }
 
@@ -182,10 +189,11 @@ class SmoothStepper final : public Stepper {
     unknowns_.assign(balance_.size(), 0.0);
     std::ranges::copy(state.v, unknowns_.begin());
     balance_.PlaceAll(unknowns_);
-    MakeContacts(state, stiffening);
+    MakeContacts(state, h, stiffening);
 
     const bool is_known = state.smooth.past_step == h && !state.smooth.past_q.empty();
-    const StageRule& rule = is_known ? *rule_ : *first_rule_;
+    // rules with forces at the start of the step would take those of an overlap in full
+    const StageRule& rule = overlaps_ ? *parting_rule_ : is_known ? *rule_ : *first_rule_;
     points_.resize(rule.stages.size() + 1);
     Point& start = points_[0];
     start.v.assign(state.v.begin(), state.v.end());
@@ -404,6 +412,7 @@ class SmoothStepper final : public Stepper {
   const Model& model_;
   const SmoothOptions& options_;
   const StageRule *rule_, *first_rule_;
+  const StageRule* const parting_rule_ = FindStageRule("BE");  // where bodies overlap
   StepStages stages_;
   SmoothBalance balance_;
   solvers::DampedNewton solver_;
@@ -411,6 +420,7 @@ class SmoothStepper final : public Stepper {
   solvers::NewtonResult result_;
   std::vector<double> rest_areas_;  // of each body
   std::vector<SmoothContact> contacts_;
+  bool overlaps_ = false;      // one of them, at the start of the step
   std::vector<Point> points_;  // the start of the step, then its stages
   std::vector<double> unknowns_, residual_;
   solvers::Impulses impulses_;
