@@ -41,4 +41,10 @@ const StageRule* FindStageRule(std::string_view name) {
   return nullptr;
 }
 
+const StageRule* TwoHalvesOfEuler() {
+  static const StageRule rule{
+      "", 1, {{.length = 0.5, .time = 0.5}, {.length = 0.5, .time = 1, .before = {0.5}}}};
+  return &rule;
+}
+
 }  // namespace pliant::physics

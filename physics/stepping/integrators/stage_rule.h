@@ -37,4 +37,8 @@ struct StageRule {
 const std::vector<StageRule>& AllStageRules();
 const StageRule* FindStageRule(std::string_view name);
 
+// Two half steps of BE, which damp what TR would keep: the first steps of a motion that begins with
+// a jump of its forces (Rannacher 1984).
+const StageRule* TwoHalvesOfEuler();
+
 }  // namespace pliant::physics

@@ -76,6 +76,7 @@ ForceOf<T> CalcForce(const SmoothContact& contact, const TrialConfiguration& tri
   const T load = contact.lag.is_used ? T(contact.lag.normal_force) : of.normal_force;
   of.force = of.normal * of.normal_force +
              solvers::CalcFriction<T>(contact.law, load, of.gap, slip, stretch);
+  of.force *= T(contact.weight);
   return of;
 }
 

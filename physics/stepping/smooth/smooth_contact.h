@@ -28,6 +28,8 @@ struct SmoothContact {
   Eigen::Vector3d stretch_W = Eigen::Vector3d::Zero();
   double stage_length = 1;
 
+  double weight = 1;  // of its force in the stage
+
   // Of sides that overlap at the start of the step: distance by which the force sees them farther
   // apart, and speed of separation beyond which it does not push [m/s].
   double lift = 0;

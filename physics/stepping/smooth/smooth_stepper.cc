@@ -193,14 +193,20 @@ class SmoothStepper final : public Stepper {
 
     const bool is_known = state.smooth.past_step == h && !state.smooth.past_q.empty();
     // rules with forces at the start of the step would take those of an overlap in full
-    const StageRule& rule = overlaps_ ? *parting_rule_ : is_known ? *rule_ : *first_rule_;
+    const StageRule& rule = overlaps_                                 ? *parting_rule_
+                            : options_.damped_start && state.step < 2 ? *TwoHalvesOfEuler()
+                            : is_known                                ? *rule_
+                                                                      : *first_rule_;
     points_.resize(rule.stages.size() + 1);
     Point& start = points_[0];
     start.v.assign(state.v.begin(), state.v.end());
     const bool is_lagged = options_.friction == SmoothOptions::Friction::kLagged;
     for (int pass = 0; pass < (is_lagged ? options_.passes : 1); ++pass) {
       if (pass == 0) {
-        for (SmoothContact& contact : contacts_) contact.stretch_W = contact.anchor_W;
+        for (SmoothContact& contact : contacts_) {
+          contact.stretch_W = contact.anchor_W;
+          if (options_.contact_at_end) contact.weight = 0;
+        }
         if (is_lagged) Lag(balance_.configuration());
         if (!balance_.CalcStartForces())
           return FailStep("forces at the start of the step are not finite");
@@ -262,6 +268,7 @@ class SmoothStepper final : public Stepper {
       for (std::size_t j = 0; j < k; ++j) stretch += stage.before[j] * points_[j + 1].slips[c];
       contact.stretch_W = contact.anchor_W + stretch / options_.stick_speed;
       contact.stage_length = stage.length;
+      if (options_.contact_at_end) contact.weight = stage.time / stage.length;
     }
     balance_.StartStage(q_hat, v_hat, stage.length * h, stage.time * h);
 

@@ -114,6 +114,21 @@ TEST(BlockSlide, LaggedFrictionMissesTheFirstStepUnlessItIsRepeated) {
   }
 }
 
+// From gap δ the contacts ring under TR, and friction with them, unless BE damps them at first.
+TEST(BlockSlide, BeginsWithoutRingingAfterHalfStepsOfEuler) {
+  const SinCos of = CalcSinCos(kSlope);
+  const double a = kGravity * (kSlideFriction * of.cos - of.sin);
+  const double exact = (kStartSpeed * kStartSpeed - kStickSpeed * kStickSpeed) / (2 * a);
+  double worst = 0;
+  for (const double h : {0.01, 0.02, 0.05}) {
+    World rings = LoadWorld(SlideScene(h, "integrator: TR", true, kDistance));
+    worst = std::max(worst, std::abs(SlideDown(&rings).distance - exact));
+    World damped = LoadWorld(SlideScene(h, "integrator: TR, damped_start: true", true, kDistance));
+    EXPECT_NEAR(SlideDown(&damped).distance, exact, 0.003 * exact) << h;
+  }
+  EXPECT_GT(worst, 0.05 * exact);
+}
+
 TEST(BlockSlide, CreepsAtTheSpeedThatHoldsItWithoutAnchors) {
   World world = LoadWorld(SlideScene(0.05, "integrator: SDIRK2", false));
   SlideDown(&world);
