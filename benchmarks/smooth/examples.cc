@@ -1,8 +1,10 @@
 #include "benchmarks/smooth/examples.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 
 #include "benchmarks/measure.h"
 #include "physics/scene/scene.h"
@@ -122,12 +124,30 @@ std::vector<Example> ListSquishes() {
       }
     }
   }
+  // (c): without the change of pressure in the Jacobian
+  for (const char* name : {"squish_b_1k_direct", "squish_b_1k_iterative"}) {
+    Example example = *std::ranges::find(examples, name, &Example::name);
+    example.name = absl::StrReplaceAll(name, {{"_b_", "_c_"}});
+    example.overrides.push_back("method.smooth.volume_tangent=SPARSE");
+    example.paper = nullptr;
+    examples.push_back(std::move(example));
+  }
   return examples;
 }
 
 std::vector<Example> ListExamples() {
   std::vector<Example> examples = ListSquishes();
   examples.push_back({"ball_in_box", "ball_in_box", 0.3, {}, nullptr, 300});
+  // Figure 6: TR with contacts in the rule and, as in incremental potential contact, outside
+  for (const char* at_end : {"false", "true"}) {
+    examples.push_back(
+        {absl::StrCat("ball_in_box_TR_at_end_", at_end),
+         "ball_in_box",
+         0.3,
+         {"method.smooth.integrator=TR", absl::StrCat("method.smooth.contact_at_end=", at_end)},
+         nullptr,
+         300});
+  }
   for (const char* friction : {"IMPLICIT", "LAGGED"}) {
     for (const char* h : {"0.005", "0.0025", "0.00125"}) {
       examples.push_back(

@@ -96,9 +96,10 @@ struct SmoothOptions {
   double stick_speed = 1e-3;       // ε [m/s]
   double contact_stiffness = 0;    // κ [N/m] of a point, [N/m³] of a surface; 0: from the weights
   bool sliding_basis = true;       // terms of the Jacobian from turning normals
-  bool damped_start = false;       // the first two steps are four half steps of BE
-  bool contact_at_end = false;     // of TR alone
-  double tolerance = 1e-9;         // relative, of the whole balance
+  bool exact_volume_tangent = true;  // with the change of pressure
+  bool damped_start = false;         // the first two steps are four half steps of BE
+  bool contact_at_end = false;       // of TR alone
+  double tolerance = 1e-9;           // relative, of the whole balance
   int max_iterations = 100;
 };
 

@@ -280,6 +280,7 @@ void CompileSmooth(const v1::SmoothMethod& given, SceneLog* log, SmoothOptions* 
   read("contact_stiffness", given.has_contact_stiffness(), given.contact_stiffness(),
        "stiffness in N/m", &options->contact_stiffness);
   if (given.has_sliding_basis()) options->sliding_basis = given.sliding_basis();
+  options->exact_volume_tangent = given.volume_tangent() != v1::SMOOTH_VOLUME_TANGENT_SPARSE;
   options->damped_start = given.damped_start();
   options->contact_at_end = given.contact_at_end();
   if (options->contact_at_end && given.integrator() != v1::SMOOTH_INTEGRATOR_TR) {

@@ -342,6 +342,8 @@ void SmoothBalance::CalcJacobian(BlockSum* jacobian) {
       for (int i = 0; i < n; ++i) jacobian->Add(first + i, first + i, 1);
     }
   }
+  // only volumes have outer products (larionov2023 (20))
+  if (!model_.method.smooth.exact_volume_tangent) jacobian->outers.clear();
   jacobian->num_lasting = jacobian->entries.size();
   rounding_ = CalcRounding(*jacobian);
   for (std::size_t k = 0; k < contacts_->size(); ++k) {
