@@ -65,10 +65,12 @@ def draw_tennis(rows):
     drops = {r["case"]: ([1e3 * t for t in r["t"]], [v[2] for v in r["ball_velocity"]])
              for r in rows if "ball_velocity" in r}
     gas = [("1 atm", "tennis_drop_full"), ("no pressure", "tennis_drop_empty")]
-    integrators = [(name, f"tennis_undamped_{name}") for name in ("SDIRK2", "BDF2", "BE")]
+    damped = [("SDIRK2", "tennis_drop_full"), ("BDF2", "tennis_drop_BDF2"), ("BE", "tennis_drop_BE")]
+    undamped = [(name, f"tennis_undamped_{name}") for name in ("SDIRK2", "BDF2", "BE")]
     draw("larionov2023_drop", "time [ms]", "velocity [m/s]",
          [(title, [(label, *drops[case]) for label, case in curves if case in drops])
-          for title, curves in (("Tennis ball on the ground", gas), ("Undamped rubber, 1 atm", integrators))])
+          for title, curves in (("Tennis ball on the ground", gas), ("1 atm, by integrator", damped),
+                                ("The same, undamped rubber", undamped))])
 
 
 def main():
