@@ -155,6 +155,40 @@ Period Measure(ServerProcess& server, Connection& client, double seconds) {
   return period;
 }
 
+// A period of lively viewers: a fifth of them with all vertices, half of them over each of the
+// transports that are given.
+struct Watching {
+  Period period;
+  Seen full, decimated;
+
+  Seen seen() const { return full + decimated; }
+  std::size_t frame_bytes() const { return SizeOf(seen()); }
+  // Of one frame, where a tier's frame costs so much [s].
+  double Average(double full_cost, double decimated_cost) const {
+    return (full.frames * full_cost + decimated.frames * decimated_cost) /
+           std::max(1.0, seen().frames);
+  }
+  static std::size_t SizeOf(const Seen& tier) {
+    return static_cast<std::size_t>(tier.bytes / std::max(1.0, tier.frames));
+  }
+};
+
+// So many processes of `count` viewers each have all vertices, four times as many fewer.
+Watching MeasureViewers(ServerProcess& server, Connection& client, double seconds,
+                        const std::vector<std::string>& transports, int count) {
+  std::vector<std::unique_ptr<ChildProcess>> full, decimated;
+  for (const std::string& transport : transports) {
+    full.push_back(Watch(server, transport, "full", count));
+    for (int i = 0; i < 4; ++i) decimated.push_back(Watch(server, transport, "decimated", count));
+  }
+  Sleep(kSettle);
+  Watching watching{};
+  watching.period = Measure(server, client, seconds);
+  watching.full = StopViewers(&full);
+  watching.decimated = StopViewers(&decimated);
+  return watching;
+}
+
 }  // namespace
 
 std::string SoftBallsScene() {
@@ -194,18 +228,15 @@ void RunViewers(double seconds, Rows* rows) {
   Sleep(kSettle);
   const Period alone = Measure(server, client, seconds);
 
-  // one viewer of each kind: whatever is computed and encoded once for all viewers is done
-  std::vector<std::unique_ptr<ChildProcess>> full, decimated, stalled;
-  for (const char* transport : {"grpc", "ws"}) {
-    for (const char* tier : {"full", "decimated"})
-      full.push_back(Watch(server, transport, tier, 1));
-  }
-  Sleep(kSettle);
-  const Period few = Measure(server, client, seconds);
-  StopViewers(&full);
+  // Few viewers of each kind, for whom a state is computed and encoded as for many; then many of
+  // each transport.
+  const Watching few = MeasureViewers(server, client, seconds, {"grpc", "ws"}, 1),
+                 over_grpc = MeasureViewers(server, client, seconds, {"grpc"}, 10),
+                 over_ws = MeasureViewers(server, client, seconds, {"ws"}, 10);
 
   // 90 lively ones in ten processes, five that are stopped and five behind slow links, half of them
   // over each transport, a fifth of them with all vertices
+  std::vector<std::unique_ptr<ChildProcess>> full, decimated, stalled;
   for (const char* transport : {"grpc", "ws"}) {
     full.push_back(Watch(server, transport, "full", 9));
     for (int i = 0; i < 4; ++i) decimated.push_back(Watch(server, transport, "decimated", 9));
@@ -222,33 +253,39 @@ void RunViewers(double seconds, Rows* rows) {
   for (const auto& viewer : stalled) viewer->Signal(SIGCONT);
   Sleep(2);
   const Seen late = StopViewers(&stalled);
-  const Seen all = StopViewers(&full), part = StopViewers(&decimated), seen = all + part;
+  const Watching all{watched, StopViewers(&full), StopViewers(&decimated)};
 
-  const double bytes = seen.bytes / std::max(1.0, seen.frames);
   // Threads other than the stepping one serve the operator, compute and encode each state once for
-  // all viewers, and send frames: cpu = operator + states · per_state + frames · per_frame.
+  // all viewers, and send frames: cpu = operator + states · per_state + frames · per_frame, where a
+  // frame of few viewers is of either transport.
   const auto cpu_of = [&](const Period& period) {
     return period.others.cpu / period.seconds - alone.others.cpu / alone.seconds;
   };
-  const double determinant = few.rate() * watched.frame_rate() - watched.rate() * few.frame_rate();
-  const double per_frame =
-      (few.rate() * cpu_of(watched) - watched.rate() * cpu_of(few)) / determinant;
-  const double per_state =
-      (watched.frame_rate() * cpu_of(few) - few.frame_rate() * cpu_of(watched)) / determinant;
-  const double bare = MeasureBareSend(static_cast<std::size_t>(bytes));
-  // the same frames to as many sleeping readers, in the proportion in which the viewers got them
-  const auto size_of = [](const Seen& tier) {
-    return static_cast<std::size_t>(tier.bytes / std::max(1.0, tier.frames));
+  double cpu = cpu_of(few.period), states = few.period.rate();
+  for (const Watching* over : {&over_grpc, &over_ws}) {
+    const double share = few.period.frame_rate() / 2 / over->period.frame_rate();
+    cpu -= share * cpu_of(over->period);
+    states -= share * over->period.rate();
+  }
+  const double per_state = cpu / states;
+  const auto per_frame = [&](const Period& period) {
+    return (cpu_of(period) - period.rate() * per_state) / period.frame_rate();
   };
-  const std::vector<double> sends =
-      MeasureBareFanOut({{20, size_of(all)}, {80, size_of(part)}}, 1 / watched.rate());
-  const double fan_out =
-      (all.frames * sends[0] + part.frames * sends[1]) / std::max(1.0, seen.frames);
-  // half of the viewers have gRPC, whose streams cost more than the bytes
-  const std::vector<double> streams =
-      MeasureBareGrpcFanOut({{10, size_of(all)}, {40, size_of(part)}}, 1 / watched.rate());
-  const double bare_grpc =
-      (all.frames * streams[0] + part.frames * streams[1]) / std::max(1.0, seen.frames);
+
+  // the same bytes in a bare `send`, and the same frames to as many sleeping readers, in the
+  // proportion in which the viewers got them
+  const double interval = 1 / watched.rate();
+  const auto fan_out = [&](const Watching& watching, int readers, const auto& measure) {
+    const std::size_t sizes[] = {Watching::SizeOf(watching.full),
+                                 Watching::SizeOf(watching.decimated)};
+    const std::vector<double> times =
+        measure({{readers / 5, sizes[0]}, {readers * 4 / 5, sizes[1]}}, interval);
+    return watching.Average(times[0], times[1]);
+  };
+  const double bare = MeasureBareSend(all.frame_bytes()),
+               bare_fan_out = fan_out(all, 100, MeasureBareFanOut),
+               bare_grpc = fan_out(over_grpc, 50, MeasureBareGrpcFanOut);
+  const double ws = per_frame(over_ws.period), grpc = per_frame(over_grpc.period);
   rows->push_back({{"case", "viewers_100"},
                    {"dofs", world.size().dofs()},
                    {"steps_per_s_alone", alone.rate()},
@@ -263,13 +300,18 @@ void RunViewers(double seconds, Rows* rows) {
                    {"memory_mb_more", watched.memory_mb - alone.memory_mb},
                    {"frames_per_s", watched.frame_rate()},
                    {"cpu_ms_per_state", 1e3 * per_state},
-                   {"frame_kb", 1e-3 * bytes},
-                   {"cpu_us_per_frame", 1e6 * per_frame},
+                   {"frame_kb", 1e-3 * static_cast<double>(all.frame_bytes())},
+                   {"cpu_us_per_frame", 1e6 * per_frame(watched)},
+                   {"cpu_us_per_frame_ws", 1e6 * ws},
+                   {"cpu_us_per_frame_grpc", 1e6 * grpc},
                    {"bare_send_us", 1e6 * bare},
-                   {"cpu_over_bare_send", per_frame / bare},
-                   {"bare_fan_out_us", 1e6 * fan_out},
-                   {"cpu_over_bare_fan_out", per_frame / fan_out},
+                   {"cpu_over_bare_send", per_frame(watched) / bare},
+                   {"ws_over_bare_send", ws / bare},
+                   {"grpc_over_bare_send", grpc / bare},
+                   {"bare_fan_out_us", 1e6 * bare_fan_out},
+                   {"cpu_over_bare_fan_out", per_frame(watched) / bare_fan_out},
                    {"bare_grpc_us", 1e6 * bare_grpc},
+                   {"grpc_over_bare_grpc", grpc / bare_grpc},
                    {"stale_after_stall", late.stale},
                    {"goal",
                     {{"rate_kept", 0.98},
@@ -277,6 +319,8 @@ void RunViewers(double seconds, Rows* rows) {
                      {"jitter_p99_ms_more", 1},
                      {"memory_mb_more", 50},
                      {"cpu_over_bare_send", 3},
+                     {"ws_over_bare_send", 3},
+                     {"grpc_over_bare_send", 3},
                      {"cpu_over_bare_fan_out", 3},
                      {"stale_after_stall", 2}}}});
 }

@@ -59,7 +59,8 @@ absl::StatusOr<std::vector<const physics::Probe*>> FindProbes(const physics::Mod
 
 // A batch whose worlds are being stepped. Each world writes its own rows, on any thread.
 struct Batch {
-  v1::StepBatch request;
+  int count = 0;  // of worlds
+  int steps_of_each = 1;
   CallLimits limits;
   std::string caller;
   SteadyTime now;
@@ -77,8 +78,6 @@ struct Batch {
   std::atomic<int> next{0};  // the first world that no thread has begun with
   std::atomic<int> missing;  // worlds without an answer
   std::function<void(absl::StatusOr<v1::StepWorldsResponse>)> reply;
-
-  int count() const { return request.names_size(); }
 };
 
 std::string Bytes(const std::vector<double>& numbers) {
@@ -95,7 +94,7 @@ void Answer(const Batch& batch) {
   result.set_probes(Bytes(batch.probed));
   result.set_joint_positions(Bytes(batch.positions));
   result.set_joint_velocities(Bytes(batch.velocities));
-  for (int i = 0; i < batch.count(); ++i) {
+  for (int i = 0; i < batch.count; ++i) {
     if (batch.failures[i].ok()) continue;
     v1::BatchFailure& failure = *result.add_failures();
     failure.set_index(i);
@@ -110,7 +109,7 @@ void WriteRows(const physics::Snapshot& snapshot, int i, Batch* batch) {
   batch->steps[i] = state.step;
   batch->times[i] = state.time;
   batch->hashes[i] = physics::HashState(state);
-  double* probed = batch->probed.data() + i * (batch->probed.size() / batch->count());
+  double* probed = batch->probed.data() + i * (batch->probed.size() / batch->count);
   if (!batch->probes.empty()) {
     physics::ProbeSampler sampler(model);
     for (const physics::Probe* probe : batch->probes) {
@@ -137,7 +136,7 @@ void StepWorldOf(const std::shared_ptr<Batch>& batch, int i) {
   };
   WorldHost* host = batch->hosts[i].get();
   if (host == nullptr) return finish(batch->failures[i]);
-  const std::size_t width = batch->actions.size() / batch->count();
+  const std::size_t width = batch->actions.size() / batch->count;
   const std::span<const double> actions(batch->actions.data() + i * width, width);
   for (std::size_t j = 0; j < width; ++j) {
     if (std::isfinite(actions[j])) continue;
@@ -151,22 +150,22 @@ void StepWorldOf(const std::shared_ptr<Batch>& batch, int i) {
     if (published.ok()) WriteRows(*(*published)->snapshot, i, batch.get());
     finish(published.status());
   };
-  const int steps = batch->request.steps() == 0 ? 1 : batch->request.steps();
-  host->Step(steps, batch->limits, done, *std::move(inputs), {batch->caller, nullptr, true});
+  host->Step(batch->steps_of_each, batch->limits, done, *std::move(inputs),
+             {batch->caller, nullptr, true});
 }
 
 // Steps worlds of a batch that no other thread has begun with, until there are none left.
 void StepShare(const std::shared_ptr<Batch>& batch) {
-  for (int i = batch->next.fetch_add(1); i < batch->count(); i = batch->next.fetch_add(1))
+  for (int i = batch->next.fetch_add(1); i < batch->count; i = batch->next.fetch_add(1))
     StepWorldOf(batch, i);
 }
 
 // Reads what a batch asks of the worlds, which all have the model of `host`, and makes room for
 // their rows.
-absl::Status PrepareBatch(WorldHost* host, Batch* batch) {
+absl::Status PrepareBatch(WorldHost* host, const v1::StepBatch& request, Batch* batch) {
   const physics::Model& model = host->model();
   std::size_t width = 0;
-  for (const v1::BatchTarget& target : batch->request.targets()) {
+  for (const v1::BatchTarget& target : request.targets()) {
     absl::StatusOr<ActuatorList> list = host->controller().FindActuators(target);
     if (!list.ok()) return list.status();
     width += list->actuators.size();
@@ -178,8 +177,8 @@ absl::Status PrepareBatch(WorldHost* host, Batch* batch) {
     }
     batch->lists.push_back(*std::move(list));
   }
-  const std::size_t count = batch->count();
-  const std::string& actions = batch->request.actions();
+  const std::size_t count = batch->count;
+  const std::string& actions = request.actions();
   if (actions.size() != count * width * sizeof(double)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "batch.actions: ", actions.size(), " bytes; expected ", count * width * sizeof(double),
@@ -187,10 +186,9 @@ absl::Status PrepareBatch(WorldHost* host, Batch* batch) {
   }
   batch->actions.resize(count * width);
   std::memcpy(batch->actions.data(), actions.data(), actions.size());
-  batch->request.clear_actions();
 
   absl::StatusOr<std::vector<const physics::Probe*>> probes =
-      FindProbes(model, batch->request.probes(), false);
+      FindProbes(model, request.probes(), false);
   if (!probes.ok()) return probes.status();
   std::size_t numbers = 0;
   for (const physics::Probe* probe : *probes) {
@@ -203,7 +201,7 @@ absl::Status PrepareBatch(WorldHost* host, Batch* batch) {
     numbers += own;
   }
   batch->probes = *std::move(probes);
-  if (batch->request.joints()) batch->joints = FindJoints(model);
+  if (request.joints()) batch->joints = FindJoints(model);
   const std::size_t largest = kMaxNumbersOfBatch / count;
   if (numbers + 2 * batch->joints.size() > largest) {
     return absl::InvalidArgumentError(
@@ -330,7 +328,8 @@ void Handlers::StepBatch(const Call& call, const v1::StepBatch& request,
         absl::StrCat("batch.names: ", count, " worlds; expected 1 to ", kMaxWorldsOfBatch)));
   }
   auto batch = std::make_shared<Batch>();
-  batch->request = request;
+  batch->count = count;
+  batch->steps_of_each = request.steps() == 0 ? 1 : request.steps();
   batch->limits = call.limits;
   batch->caller = call.caller->name;
   batch->now = timeline().Now();
@@ -356,7 +355,7 @@ void Handlers::StepBatch(const Call& call, const v1::StepBatch& request,
     batch->hosts[i] = *std::move(host);
   }
   if (first != nullptr) {
-    const absl::Status status = PrepareBatch(first, batch.get());
+    const absl::Status status = PrepareBatch(first, request, batch.get());
     if (!status.ok()) return reply(status);
   }
 

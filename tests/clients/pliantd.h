@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 
 #include "pliant/client.h"
+#include "tests/server/host/table_scene.h"
 #include "tests/server/serve/program.h"
 
 namespace pliant {
@@ -32,26 +33,8 @@ bool WaitUntil(Condition condition) {
   return true;
 }
 
-// A table, a kinematic paddle, a free cube, a soft ball, an arm of two joints, and probes. No file
-// is needed but that of the arm.
-inline constexpr char kScene[] = R"(name: lab
-time_step: 0.01
-bodies:
-  - name: table
-    rigid: {motion: FIXED, pose: {position: [0, 0, -0.05]}, shapes: [{box: {size: [2, 2, 0.1]}}]}
-  - name: paddle
-    rigid: {motion: KINEMATIC, pose: {position: [-0.5, 0, 0.2]},
-        shapes: [{box: {size: [0.02, 0.2, 0.2]}}]}
-  - name: cube
-    rigid: {motion: FREE, density: 1000, pose: {position: [0, 0, 0.05]},
-        shapes: [{box: {size: [0.1, 0.1, 0.1]}}]}
-  - name: ball
-    deformable:
-      mesh: {sphere: {radius: 0.05}, edge_length: 0.04}
-      pose: {position: [0.3, 0, 0.06]}
-      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.4,
-          density: 1000}
-probes:
+// The scene of the server's tests, with probes. No file is needed but that of the arm.
+inline const std::string kScene = std::string(server::kTestScene) + R"(probes:
   - {name: cube_p, position: {body: cube}}
   - {name: strain, field: {body: ball, measure: VON_MISES_STRAIN, reduce: MAX}}
 )";

@@ -307,7 +307,12 @@ test('the painted ladybird keeps its paint while the gripper squeezes it', kTest
     const wide = await width();
     assert.ok(Math.abs(wide - 0.072) < 0.001, `it is 72 mm wide, not ${wide}`);
     assert.ok((await census(page)).red.count > 60, 'its back is red');
-    await page.selectOption('#factor', '0.1'); // it runs; a busy machine draws few frames a second
+    await page.selectOption('#factor', '0.1'); // a busy machine draws few frames a second
+    await page.click('#step');
+    await until(page, 'it has made a step', () => pliant.frame.step > 0);
+    const [step, clock] = await page.evaluate(() => [pliant.frame.step, pliant.frame.clock]);
+    assert.deepEqual([step, clock], [1, 'paused'], 'the speed waits for Run');
+    await runWorld(page);
     await until(page, 'it is squeezed', () => pliant.frame.time > 1.5 && pliant.frame.time < 2);
     await page.click('#run');
     await until(page, 'it is paused', () => pliant.frame.clock === 'paused');

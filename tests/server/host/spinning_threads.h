@@ -22,13 +22,13 @@ inline std::vector<pid_t> FindSpinningThreads(pid_t process) {
   return threads;
 }
 
-// Time that a thread has run [s].
-inline double MeasureThread(pid_t process, pid_t thread) {
-  double nanoseconds = 0;
-  std::ifstream(std::filesystem::path("/proc") / std::to_string(process) / "task" /
-                std::to_string(thread) / "schedstat") >>
-      nanoseconds;
-  return 1e-9 * nanoseconds;
+// Whether a thread runs or waits for a processor, and does not sleep.
+inline bool IsRunnable(pid_t process, pid_t thread) {
+  std::string line;
+  std::getline(std::ifstream(std::filesystem::path("/proc") / std::to_string(process) / "task" /
+                             std::to_string(thread) / "stat"),
+               line);
+  return line.find(") R ") != std::string::npos;
 }
 
 }  // namespace pliant::server

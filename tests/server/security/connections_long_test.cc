@@ -43,18 +43,8 @@ class Connections : public ServerTest {
       socket.stream().close(boost::beast::websocket::close_code::normal, ignored);
   }
 
-  // A gRPC connection of its own, with one call.
   void VisitGrpc() {
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    const auto channel = grpc::CreateCustomChannel(server_->grpc_address(),
-                                                   grpc::InsecureChannelCredentials(), arguments);
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kPatience);
-    v1::ServerInfo info;
-    const grpc::Status status =
-        v1::WorldService::NewStub(channel)->GetServer(&context, v1::GetServerRequest(), &info);
+    const grpc::Status status = Visit(server_->grpc_address());
     EXPECT_TRUE(status.ok()) << status.error_message();
   }
 

@@ -52,18 +52,6 @@ class Limits : public ServerTest {
     return error != boost::asio::error::would_block &&
            std::chrono::steady_clock::now() - start < std::chrono::seconds(10);
   }
-  // A call through a connection of its own.
-  grpc::Status Visit() {
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    const auto channel = grpc::CreateCustomChannel(server_->grpc_address(),
-                                                   grpc::InsecureChannelCredentials(), arguments);
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kPatience);
-    v1::ServerInfo info;
-    return v1::WorldService::NewStub(channel)->GetServer(&context, v1::GetServerRequest(), &info);
-  }
   // Closes the connection of the stubs.
   void LeaveGrpc() {
     worlds_.reset();
@@ -89,21 +77,21 @@ class Limits : public ServerTest {
 TEST_F(Limits, IdleGrpcConnectionsCountAndTheRefusalSaysWhy) {
   std::vector<boost::asio::ip::tcp::socket> idle;
   for (int i = 0; i < kMaxConnections; ++i) idle.push_back(ConnectFrom("127.0.0.1"));
-  const grpc::Status refused = Visit();
+  const grpc::Status refused = Visit(server_->grpc_address());
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(refused.error_message(), testing::HasSubstr("--max-connections-per-peer"));
   const std::string metrics = FetchMetrics();
   EXPECT_THAT(metrics, testing::HasSubstr("\npliant_grpc_connections 3\n"));
   EXPECT_THAT(metrics, testing::HasSubstr("pliant_connections_refused_total{port=\"grpc\"} 1\n"));
   idle.pop_back();
-  EXPECT_TRUE(WaitUntil([this] { return Visit().ok(); }));
+  EXPECT_TRUE(WaitUntil([this] { return Visit(server_->grpc_address()).ok(); }));
 }
 
 TEST_F(Limits, PeerWithTooManyGrpcConnectionsHarmsNobodyElse) {
   constexpr int kFlood = 200;  // more than are answered before they are closed
   std::vector<boost::asio::ip::tcp::socket> flood;
   for (int i = 0; i < kFlood; ++i) flood.push_back(ConnectFrom("127.0.0.2"));
-  const grpc::Status other = Visit();
+  const grpc::Status other = Visit(server_->grpc_address());
   EXPECT_TRUE(other.ok()) << other.error_message();
   int closed = 0;
   for (int i = kMaxConnections; i < kFlood; ++i) closed += IsClosedSoon(flood[i]);
@@ -115,7 +103,7 @@ TEST_F(Limits, TenThousandGrpcConnectionsThatComeAndGoLeaveTheirPlaces) {
   EXPECT_TRUE(WaitUntil([this] {
     return FetchMetrics().find("\npliant_grpc_connections 0\n") != std::string::npos;
   }));
-  EXPECT_TRUE(Visit().ok());
+  EXPECT_TRUE(Visit(server_->grpc_address()).ok());
 }
 
 class TotalLimit : public Limits {
@@ -127,11 +115,11 @@ TEST_F(TotalLimit, GrpcConnectionsOfAllPeersTogetherAreBounded) {
   std::vector<boost::asio::ip::tcp::socket> idle;
   for (const char* peer : {"127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5"})
     idle.push_back(ConnectFrom(peer));
-  const grpc::Status refused = Visit();
+  const grpc::Status refused = Visit(server_->grpc_address());
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(refused.error_message(), testing::HasSubstr("--max-connections bounds"));
   idle.pop_back();
-  EXPECT_TRUE(WaitUntil([this] { return Visit().ok(); }));
+  EXPECT_TRUE(WaitUntil([this] { return Visit(server_->grpc_address()).ok(); }));
 }
 
 class ShortLives : public Limits {
@@ -170,14 +158,9 @@ TEST_F(Limits, GrpcConnectionsOfOnePeerAreBoundedAndAPlaceIsFreeAgain) {
       stream->Finish();
     }
   };
-  // each has a connection of its own
   const auto watch = [this](std::unique_ptr<Watcher>* kept) {
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     auto watcher = std::make_unique<Watcher>();
-    watcher->stub = v1::StreamService::NewStub(grpc::CreateCustomChannel(
-        server_->grpc_address(), grpc::InsecureChannelCredentials(), arguments));
+    watcher->stub = v1::StreamService::NewStub(Connect(server_->grpc_address()));
     watcher->context.set_deadline(std::chrono::system_clock::now() + kPatience);
     watcher->stream = watcher->stub->Subscribe(&watcher->context);
     v1::SubscribeRequest request;

@@ -51,12 +51,9 @@ class Tls : public ServerTest {
 
   // Status of a call over gRPC on a connection of its own.
   grpc::Status CallGrpc(const CertificateMaker::Pair& own, std::string* shown = nullptr) const {
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    const auto channel = grpc::CreateCustomChannel(
-        server_->grpc_address(),
-        grpc::SslCredentials({authority_.certificate(), own.key, own.certificate}), arguments);
+    const auto channel =
+        server::Connect(server_->grpc_address(),
+                        grpc::SslCredentials({authority_.certificate(), own.key, own.certificate}));
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
     v1::ServerInfo info;

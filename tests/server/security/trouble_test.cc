@@ -14,8 +14,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "grpcpp/client_context.h"
-#include "grpcpp/create_channel.h"
-#include "grpcpp/security/credentials.h"
 #include "gtest/gtest.h"
 
 #include "grpc/health/v1/health.grpc.pb.h"
@@ -28,6 +26,7 @@
 #include "tests/server/auth/temporary_file.h"
 #include "tests/server/host/test_scene.h"
 #include "tests/server/serve/program.h"
+#include "tests/server/serve/server_test_base.h"
 
 namespace pliant::server {
 namespace {
@@ -50,10 +49,7 @@ class Trouble : public FilesTest {
     const std::string line = server->ReadLine();
     const auto ports = ParseReady(line);
     EXPECT_TRUE(ports.has_value()) << line << Errors();
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-    return grpc::CreateCustomChannel("127.0.0.1:" + (ports ? ports->first : "1"),
-                                     grpc::InsecureChannelCredentials(), arguments);
+    return server::Connect("127.0.0.1:" + (ports ? ports->first : "1"));
   }
   static grpc::Status GetServer(const std::shared_ptr<grpc::Channel>& channel,
                                 const std::string& token, v1::ServerInfo* info) {

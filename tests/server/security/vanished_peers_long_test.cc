@@ -38,15 +38,6 @@ int VanishFrom(int port) {
 
 class VanishedPeers : public ServerTest {
  protected:
-  // Stubs on a connection of their own.
-  std::shared_ptr<grpc::Channel> Connect() const {
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    return grpc::CreateCustomChannel(server_->grpc_address(), grpc::InsecureChannelCredentials(),
-                                     arguments);
-  }
-
   boost::asio::io_context io_;
 };
 
@@ -87,7 +78,7 @@ TEST_F(VanishedPeers, LoseTheirLeasesAndTheirStreams) {
   EXPECT_GT(VanishFrom(server_->grpc_port()), 0);
   EXPECT_EQ(VanishFrom(server_->http_port()), 1);
   // the lease lapses, and another client has the paddle without asking for more than a free one
-  const auto alive = v1::ControlService::NewStub(Connect());
+  const auto alive = v1::ControlService::NewStub(Connect(server_->grpc_address()));
   EXPECT_TRUE(WaitUntil([&] {
     grpc::ClientContext context;
     v1::AcquireLeaseRequest request;

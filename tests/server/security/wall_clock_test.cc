@@ -12,8 +12,6 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "grpcpp/client_context.h"
-#include "grpcpp/create_channel.h"
-#include "grpcpp/security/credentials.h"
 #include "gtest/gtest.h"
 
 #include "pliant/v1/control.grpc.pb.h"
@@ -22,6 +20,7 @@
 #include "tests/server/auth/temporary_file.h"
 #include "tests/server/host/test_scene.h"
 #include "tests/server/serve/program.h"
+#include "tests/server/serve/server_test_base.h"
 
 namespace pliant::server {
 namespace {
@@ -59,10 +58,7 @@ class WallClock : public FilesTest {
     for (const auto& [name, value] : settings) unsetenv(name.c_str());
     const auto ports = ParseReady(program_->ReadLine());
     ASSERT_TRUE(ports.has_value());
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-    const auto channel = grpc::CreateCustomChannel("127.0.0.1:" + ports->first,
-                                                   grpc::InsecureChannelCredentials(), arguments);
+    const auto channel = Connect("127.0.0.1:" + ports->first);
     worlds_ = v1::WorldService::NewStub(channel);
     control_ = v1::ControlService::NewStub(channel);
   }

@@ -10,8 +10,6 @@
 
 #include "gmock/gmock.h"
 #include "grpcpp/client_context.h"
-#include "grpcpp/create_channel.h"
-#include "grpcpp/security/credentials.h"
 #include "gtest/gtest.h"
 
 #include "physics/world/world.h"
@@ -21,6 +19,7 @@
 #include "tests/server/host/test_scene.h"
 #include "tests/server/run/temporary_folder.h"
 #include "tests/server/serve/program.h"
+#include "tests/server/serve/server_test_base.h"
 
 namespace pliant::server {
 namespace {
@@ -46,10 +45,7 @@ class Durability : public testing::Test {
     program_ = std::make_unique<Program>(words, temporary_.File("stderr"), max_file_bytes);
     const auto ports = ParseReady(program_->ReadLine());
     ASSERT_TRUE(ports.has_value()) << Errors();
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-    const auto channel = grpc::CreateCustomChannel("127.0.0.1:" + ports->first,
-                                                   grpc::InsecureChannelCredentials(), arguments);
+    const auto channel = Connect("127.0.0.1:" + ports->first);
     worlds_ = v1::WorldService::NewStub(channel);
     control_ = v1::ControlService::NewStub(channel);
     records_ = v1::RecordService::NewStub(channel);
@@ -592,8 +588,7 @@ TEST_F(Durability, AServerWithoutADataFolderKeepsNoWorlds) {
       temporary_.File("stderr"));
   const auto ports = ParseReady(program_->ReadLine());
   ASSERT_TRUE(ports.has_value()) << Errors();
-  worlds_ = v1::WorldService::NewStub(
-      grpc::CreateChannel("127.0.0.1:" + ports->first, grpc::InsecureChannelCredentials()));
+  worlds_ = v1::WorldService::NewStub(Connect("127.0.0.1:" + ports->first));
   v1::World world;
   const grpc::Status status = Create("kept", true, &world);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);

@@ -8,14 +8,13 @@
 
 #include "gmock/gmock.h"
 #include "grpcpp/client_context.h"
-#include "grpcpp/create_channel.h"
-#include "grpcpp/security/credentials.h"
 #include "gtest/gtest.h"
 
 #include "pliant/v1/world.grpc.pb.h"
 #include "tests/server/host/test_scene.h"
 #include "tests/server/run/temporary_folder.h"
 #include "tests/server/serve/program.h"
+#include "tests/server/serve/server_test_base.h"
 
 namespace pliant::server {
 namespace {
@@ -53,10 +52,7 @@ class FullDisk : public testing::Test {
         temporary_.File("stderr"), 0, "/usr/bin/nsenter");
     const auto ports = ParseReady(program_->ReadLine());
     ASSERT_TRUE(ports.has_value()) << Errors();
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-    worlds_ = v1::WorldService::NewStub(grpc::CreateCustomChannel(
-        "127.0.0.1:" + ports->first, grpc::InsecureChannelCredentials(), arguments));
+    worlds_ = v1::WorldService::NewStub(Connect("127.0.0.1:" + ports->first));
   }
   std::string Errors() const { return TemporaryFolder::Read(temporary_.File("stderr")); }
 

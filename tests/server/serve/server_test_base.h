@@ -32,6 +32,27 @@ inline bool WaitUntil(const std::function<bool()>& condition) {
   return true;
 }
 
+// A connection that no other channel of this process shares.
+inline std::shared_ptr<grpc::Channel> Connect(
+    const std::string& address, const std::shared_ptr<grpc::ChannelCredentials>& credentials =
+                                    grpc::InsecureChannelCredentials()) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  return grpc::CreateCustomChannel(address, credentials, arguments);
+}
+
+// Status of a first call on such a connection.
+inline grpc::Status Visit(const std::string& address,
+                          const std::shared_ptr<grpc::ChannelCredentials>& credentials =
+                              grpc::InsecureChannelCredentials()) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kPatience);
+  v1::ServerInfo info;
+  return v1::WorldService::NewStub(Connect(address, credentials))
+      ->GetServer(&context, v1::GetServerRequest(), &info);
+}
+
 // A real server in this process, on free ports, and stubs that call it.
 class ServerTest : public testing::Test {
  protected:
@@ -47,10 +68,7 @@ class ServerTest : public testing::Test {
     auto server = Server::Start(options, scene_);
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-    channel_ = grpc::CreateCustomChannel(server_->grpc_address(),
-                                         grpc::InsecureChannelCredentials(), arguments);
+    channel_ = Connect(server_->grpc_address());
     worlds_ = v1::WorldService::NewStub(channel_);
     streams_ = v1::StreamService::NewStub(channel_);
     control_ = v1::ControlService::NewStub(channel_);

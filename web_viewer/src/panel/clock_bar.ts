@@ -49,7 +49,8 @@ export class ClockBar {
     this.onClick('help-open', () => this.help.showModal());
     this.onClick('stop', () => port.call({ op: this.stopped ? 'resume' : 'stop' }));
     this.factor.addEventListener('change', () => {
-      port.call({ op: 'run', factor: Number(this.factor.value) });
+      // that of a paused world is for when it runs again
+      if (!this.paused) port.call({ op: 'run', factor: Number(this.factor.value) });
       this.factor.blur();
     });
     window.addEventListener('keydown', (event) => this.key(event));

@@ -355,7 +355,7 @@ FeatureMap FitFeatures(const SharpFeatures& features, const ReleasedPlaces& rele
       double arc;
     };
     std::vector<Stop> stops;
-    const auto [first_corner, last_corner] = features.ends[c];
+    const int first_corner = features.ends[c][0], last_corner = features.ends[c][1];
     if (first_corner >= 0) stops.push_back({corner_vertices[first_corner], 0});
     if (first_corner < 0 || first_corner == last_corner) {
       for (int k = first_corner < 0 ? 0 : 1; k < 3; ++k) {

@@ -78,11 +78,7 @@ TEST_F(Trouble, FloodOfRequestsIsRefusedBeyondABoundAndOthersAreServed) {
   EXPECT_TRUE(WaitUntil([&] { return refused.load() >= 200 - kMaxUnanswered; }));
 
   // a second connection is served
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  worlds_ = v1::WorldService::NewStub(grpc::CreateCustomChannel(
-      server_->grpc_address(), grpc::InsecureChannelCredentials(), arguments));
+  worlds_ = v1::WorldService::NewStub(Connect(server_->grpc_address()));
   ExpectOtherWorldGoesOn();
   for (const auto& context : contexts) context->TryCancel();
   EXPECT_TRUE(WaitUntil([&] { return ended.load() == kRequests; }));
