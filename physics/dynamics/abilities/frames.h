@@ -5,7 +5,9 @@
 
 #include <Eigen/Core>
 
+#include "physics/dynamics/block_rows.h"
 #include "physics/dynamics/block_state.h"
+#include "physics/dynamics/contact_point.h"
 #include "physics/spatial/rigid_transform.h"
 
 namespace pliant::physics {
@@ -35,6 +37,20 @@ class FrameSet {
   }
   // Fraction of gravity that acts on a frame.
   virtual double gravity_scale(int /*frame*/) const { return 1; }
+};
+
+// The step of a block that moves frames.
+class FrameStep {
+ public:
+  virtual ~FrameStep() = default;
+
+  // FrameSet::CalcFrames at the state from which the next Pose starts, which reuses the kinematics.
+  // Returns false and does nothing when Pose cannot reuse them.
+  virtual bool CalcFrames(const BlockState& /*state*/, std::span<FrameMotion> /*frames*/) {
+    return false;
+  }
+  // As BlockStep::AppendRows, for the angular velocity of the frame to which a point is attached.
+  virtual void AppendAngularRows(const Attachment& attachment, BlockRows* rows) const = 0;
 };
 
 }  // namespace pliant::physics

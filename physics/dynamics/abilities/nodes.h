@@ -29,6 +29,9 @@ class NodeSet {
   // Angular velocity in W of the rigid motion with the same angular momentum of the part about its
   // centre of mass, ω = I⁻¹ L [rad/s].
   virtual Eigen::Vector3d CalcAngularVelocity(const BlockState& state, int part) const = 0;
+  // Largest speed within the block that the velocities of its nodes do not show, such as that of
+  // particles which turn and stretch on the spot [m/s].
+  virtual double CalcInnerSpeed(const BlockState& /*state*/) const { return 0; }
   // Rate at which the block turns, or the part of it that turns or shears fastest, where its step
   // takes that as small [rad/s].
   virtual double CalcTurningRate(const BlockState& state) const;

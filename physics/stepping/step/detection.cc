@@ -46,7 +46,7 @@ absl::StatusOr<bool> RedetectContacts(std::span<const double> v, const State& st
   TravelChange& change = contacts->travel_change;
   const double h = blocks->stage.h;
   for (int b = 0; b < blocks->count(); ++b)
-    blocks->steps[b]->CalcStateVelocities(blocks->spaces.Part(b, v), change.Velocities(b));
+    blocks->CalcStateVelocities(b, blocks->spaces.Part(b, v), change.Velocities(b));
   if (!change.Find(state, blocks->motions, h, contacts->detector.speculative_margin()))
     return false;
   std::vector<ContactPoint>& found = contacts->new_points;

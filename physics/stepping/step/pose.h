@@ -79,6 +79,12 @@ struct StepBlocks {
 
   int count() const { return static_cast<int>(steps.size()); }
 
+  // Velocities of the State from those of a block's space.
+  void CalcStateVelocities(int block, std::span<const double> v, std::span<double> state_v) const;
+  // Replaces the velocities of a block at the end of the step by those of the solution v, where
+  // other velocities have advanced its positions.
+  void StoreVelocities(int block, std::span<const double> v, MutableBlockState state) const;
+
   // Calls f(i) for 0 ≤ i < count, in parallel when `is_parallel`.
   template <typename F>
   void ForEach(int count, const F& f) const {
