@@ -228,7 +228,7 @@ class ConvexStepper final : public Stepper {
   }
 
   // Finds the velocities that advance an island's positions, where its rigid bodies overlap: those
-  // of the same problem with contacts that push. Returns whether there is anything to do.
+  // of the same problem with contacts that recover. Returns whether there is anything to do.
   bool Recover(const solvers::IslandView& island, double h, Work* work) {
     const double recovery_speed = model_.contact.recovery_speed;
     if (!(recovery_speed > 0)) return false;
@@ -245,10 +245,10 @@ class ConvexStepper final : public Stepper {
         const double rate = CalcContactVelocity(stages_.system, contact, solution_.v_moving).z();
         ConvexProblem::Contact& posed = work->problem.contacts[c];
         const double borne = posed.R.z() * (h + of.relaxation_time) * work->result.gamma[c].z();
-        const double push = CalcPush(of, stages_.contacts.points[contact], rate, borne,
-                                     closing_[contact], recovery_speed, h);
-        posed.v_hat.z() += push;
-        is_due = is_due || push > LeastPush(round, h);
+        const double recovery = CalcRecoveryRate(of, stages_.contacts.points[contact], rate, borne,
+                                                 closing_[contact], recovery_speed, h);
+        posed.v_hat.z() += recovery;
+        is_due = is_due || recovery > MinRecoveryRate(round, h);
       }
       if (!is_due) return round > 0;
       work->solver.SolveAgain(sap, &work->moving);

@@ -49,7 +49,7 @@ absl::Status SolveStep(const State& state, const SolveLimits& limits, StepStages
   for (int look = 0;; ++look) {
     solution->impulses.contacts.resize(stages->system.contacts.size());
     solution->impulses.rows.resize(stages->system.rows.size());
-    LimitPushes(stages->contacts.points, recovery_speed, &stages->system);
+    LimitRecovery(stages->contacts.points, recovery_speed, &stages->system);
     impact_limits += SolveImpacts(stages, &solution->impacts);
     for (int k = 0;; ++k) {
       ApplyImpacts(stages, &solution->impacts);
