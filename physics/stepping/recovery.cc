@@ -77,7 +77,8 @@ void LimitRecovery(std::span<const ContactPoint> contacts, double recovery_speed
     contact.allowed_overlap = 0;
     if (!(contact.gap < 0) || std::isfinite(contact.stiffness)) continue;
     // overlap of nodes is taken away by velocity: their shapes follow
-    const bool by_position = contacts[c].is_rigid() && IsRecoverable(*system, static_cast<int>(c));
+    const bool by_position =
+        contacts[c].is_between_frames() && IsRecoverable(*system, static_cast<int>(c));
     const double speed = by_position ? std::min(recovery_speed, kNegligibleSpeed) : recovery_speed;
     contact.allowed_overlap = std::max(0.0, -contact.gap - system->h * speed);
   }
@@ -86,7 +87,7 @@ void LimitRecovery(std::span<const ContactPoint> contacts, double recovery_speed
 double CalcRecoveryRate(const ConstraintSystem::Contact& contact, const ContactPoint& point,
                         double rate, double borne, double turning, double recovery_speed,
                         double h) {
-  if (!point.is_rigid() || std::isfinite(contact.stiffness)) return 0;
+  if (!point.is_between_frames() || std::isfinite(contact.stiffness)) return 0;
   if (!(contact.allowed_overlap > 0 || turning > kTolerableOverlap)) return 0;
   const double overlap = -(contact.gap + h * rate) + turning;
   // a contact that bears half of its overlap or more opens or closes by its own law

@@ -23,6 +23,9 @@ class NodeSet {
   virtual IndexRange nodes_of(int /*part*/) const { return {0, num_nodes()}; }
   // Whether a node's motion is prescribed by a body that the block follows.
   virtual bool is_node_prescribed(int /*node*/) const { return false; }
+  // As FrameSet::contact_beta. Bodies that deform have many contacts with light nodes: stiffer ones
+  // would cost iterations.
+  virtual double contact_beta() const { return 1; }
   // Velocity of a point attached to nodes [m/s].
   virtual Eigen::Vector3d CalcPointVelocity(const BlockState& state,
                                             const Attachment& point) const = 0;

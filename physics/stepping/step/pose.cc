@@ -107,6 +107,10 @@ StepBlocks::StepBlocks(const Model& model, Terms terms)
     followed_bodies.push_back(motion != nullptr ? motion->followed_bodies() : std::vector<int>());
     is_prescribed.push_back(motion != nullptr && motion->is_complete());
     if (is_prescribed.back()) prescribed.push_back(b);
+    const BlockAbilities& of_block = model.abilities[b];
+    contact_beta.push_back(of_block.nodes != nullptr    ? of_block.nodes->contact_beta()
+                           : of_block.frames != nullptr ? of_block.frames->contact_beta()
+                                                        : FrameSet::kRigidBeta);
   }
   int num_velocities = 0;
   for (const auto& block : model.blocks) num_velocities += block->num_velocities();

@@ -54,6 +54,7 @@ struct StepBlocks {
   std::vector<StepAbilities> abilities;
   std::vector<char> is_prescribed;  // has no unknowns; other blocks may follow it
   std::vector<std::vector<int>> followed_bodies;
+  std::vector<double> contact_beta;  // FrameSet::contact_beta, or that of a NodeSet
   // An actuator with a given effort on a channel of the block.
   struct Motor {
     int actuator, channel;
