@@ -98,8 +98,8 @@ def main():
         speeds.append(max(float(np.linalg.norm(model.GetVelocities(context, body), axis=0).max()) for body in bodies))
         if is_sampled(k, first, count):
             samples.append([np.array(model.GetPositions(context, body)).T.ravel().tolist() for body in bodies])
-        if time.process_time() > case.get("patience", 240):
-            stopped = f"step {k + 1}: out of patience"
+        if time.process_time() > case.get("time_limit_s", 240):
+            stopped = f"step {k + 1}: out of time"
             break
     print(json.dumps({"version": importlib.metadata.version("drake"), "stopped": stopped, "step_ms": times,
                       "contacts": contacts, "speed": speeds, "samples": samples}))

@@ -402,7 +402,7 @@ ordered_json RunPeers(const std::string& only) {
   run("torus_28k8", [&] {
     SoftCase made = on_ground(*physics::MeshTorus(0.4, 0.1, 0.0333, 260), 0.101, 0.02, 0.6, 0,
                               {{"E", 1e6}, {"nu", 0.4}, {"rho", 500}, {"beta", 0.01}});
-    made.given["patience"] = 300;
+    made.given["time_limit_s"] = 300;
     return made;
   });
   return rows;

@@ -42,10 +42,11 @@ struct Clay {
 
 // Velocities are unknowns on the nodes of the grid cells that contain a vertex; these nodes change
 // from step to step.
-class ClayStep final : public BlockStep {
+class ClayStep final : public BlockStep, public VelocityMap {
  public:
   explicit ClayStep(const Clay& clay) : clay_(clay) {}
 
+  StepAbilities abilities() override { return {.map = this}; }
   std::span<const double> start_velocities() const override { return v0_; }
 
   absl::Status Pose(const Stage& stage, const BlockState& base,
@@ -112,6 +113,7 @@ class ClayStep final : public BlockStep {
     });
   }
 
+  // velocities of vertices from those of nodes
   void CalcStateVelocities(std::span<const double> v, std::span<double> state_v) const override {
     std::fill(state_v.begin(), state_v.end(), 0.0);
     for (std::size_t p = 0; p < cells_.size(); ++p) {

@@ -175,7 +175,7 @@ void ContactDetector::Workspace::FindUnmoved(const Model& model, const State& st
   is_unmoved.resize(model.blocks.size());
   last_q.resize(state.q.size());
   for (int b = 0; b < static_cast<int>(model.blocks.size()); ++b) {
-    // velocities matter: sliding bodies keep contacts at larger gaps
+    // velocities matter: sliding bodies may keep contacts at larger gaps
     const std::span<const double> q = model.Positions(state, b), v = model.Velocities(state, b);
     double* seen = last_q.data() + model.position_offsets[b];
     const bool is_still = std::all_of(v.begin(), v.end(), [](double x) { return x == 0; });
@@ -370,13 +370,10 @@ void ContactDetector::Counts::Add(const Counts& others) {
 absl::Status ContactDetector::Detect(const State& state, const BodyMotions& motions, double h,
                                      std::vector<ContactPoint>* contacts) {
   Workspace& w = *workspace_;
-  const double relaxation_time =
-      model_.contact.relaxation_time < 0 ? h : model_.contact.relaxation_time;
   w.FindUnmoved(model_, state, h);
-  // only contacts that persist have a gliding gap
-  w.sliding_reach = state.contacts.empty()
-                        ? 0
-                        : (h + relaxation_time) * std::min(w.largest_friction, kMaxGlidingFriction);
+  // only contacts that persist are kept at larger gaps
+  w.sliding_time = state.contacts.empty() ? 0 : sliding_time_;
+  w.sliding_reach = w.sliding_time * std::min(w.largest_friction, kMaxSlidingFriction);
   w.Place(model_, state, motions, h);
   contacts->clear();
   counts_ = {};
@@ -416,7 +413,7 @@ absl::Status ContactDetector::DetectAhead(const State& state, const BodyMotions&
                                           std::span<const char> changed,
                                           std::vector<ContactPoint>* contacts) {
   Workspace& w = *workspace_;
-  // present contacts are known already, so no gliding gap is needed
+  // present contacts are known already
   constexpr double kNoReach = 0;
   w.ForEachBody(model_, [&](int i) {
     w.CalcSweptBounds(model_, state, motions, h, i, kNoReach, &w.new_swept);

@@ -38,9 +38,8 @@ class ContactDetector {
   // unique and ascending within a pair. `h` [s] is the default relaxation time. `motions` are of
   // `state`.
   //
-  // A sliding contact that carried an impulse in the last step (State::contacts) is kept up to its
-  // gliding gap (h + τ_d) μ ‖v_t‖ beyond the margin, the gap at which the convex method keeps
-  // sliding bodies.
+  // A sliding contact that carried an impulse in the last step (State::contacts) is kept up to a
+  // gap of sliding_time μ ‖v_t‖ beyond the margin.
   //
   // INTERNAL, naming both bodies, when a contact is not finite. RESOURCE_EXHAUSTED when more pairs
   // of bodies than memory is meant for are close enough to touch (2^18 and 32 for each body).
@@ -57,6 +56,9 @@ class ContactDetector {
   absl::Status DetectAhead(const State& state, const BodyMotions& motions, double h,
                            std::span<const char> changed, std::vector<ContactPoint>* contacts);
 
+  // For methods whose law keeps sliding bodies at a gap [s]; 0 by default.
+  void set_sliding_time(double seconds) { sliding_time_ = seconds; }
+
   // Counts of the last Detect and of each DetectAhead since.
   const Counts& counts() const { return counts_; }
 
@@ -72,6 +74,7 @@ class ContactDetector {
   const Model& model_;
   std::unique_ptr<Workspace> workspace_;
   double speculative_margin_;
+  double sliding_time_ = 0;
   Counts counts_;
 };
 

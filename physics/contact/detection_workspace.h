@@ -16,17 +16,18 @@
 
 namespace pliant::physics {
 
-// Friction beyond which the gliding gap grows no further: with more, bodies do not slide for long,
-// and passing bodies must not be held.
-inline constexpr double kMaxGlidingFriction = 2;
+// Friction beyond which the gap of sliding contacts grows no further: with more, bodies do not
+// slide for long, and passing bodies must not be held.
+inline constexpr double kMaxSlidingFriction = 2;
 
 // State of contact detection between calls and while it runs: the geometry of all bodies where
 // they are, the pairs that may meet, and their contacts.
 struct ContactDetector::Workspace {
   double largest_friction = 0;
-  int num_deforming = 0;            // bodies with a surface or points
-  double sliding_reach = 0;         // gliding gap per sliding speed [m / (m/s)]
-  std::vector<GeometryKind> kinds;  // per body
+  int num_deforming = 0;  // bodies with a surface or points
+  // gap beyond the margin at which contacts are kept, per sliding speed: over μ, and the largest
+  double sliding_time = 0, sliding_reach = 0;  // [m / (m/s)]
+  std::vector<GeometryKind> kinds;             // per body
   // shapes of all bodies; those of body i begin at shape_starts[i]
   std::vector<CollisionShape> shapes;
   std::vector<int> shape_starts{0};
@@ -68,7 +69,7 @@ struct ContactDetector::Workspace {
     int body_a, body_b;
     const ContactParameters::Pair* pair;
     double approach;  // bound on the approach speed [m/s]
-    double reach;     // largest gliding gap [m]
+    double reach;     // largest gap beyond the margin of a sliding contact [m]
   };
   std::vector<PairTask> tasks, last_tasks;
   // surface data that the tasks need

@@ -111,8 +111,8 @@ void ContactDetector::Workspace::CollideAt(const Places& places, const Model& mo
     if (touch.is_sliver && FindContactMemory(state.contacts, key) == nullptr) continue;
     // constructed in place: a contact is large
     ContactPoint& point = contacts->emplace_back();
-    // Open features touch later in the step, or glide: the arms of the impulse are those of their
-    // own surfaces. Bodies that overlap have yielded, and touch midway.
+    // Open features touch later in the step, or slide on a gap: the arms of the impulse are those
+    // of their own surfaces. Bodies that overlap have yielded, and touch midway.
     const bool is_open = &places != &now || touch.gap > 0;
     const Vector3d half = 0.5 * touch.gap * touch.nhat_AB_W;
     attach(body_a, touch.p_W, -half, is_open, &touch.a, &point.a);
@@ -206,11 +206,9 @@ void ContactDetector::Workspace::SelectClosing(const Model& model, const State& 
     const double rate = n.dot(v_AB);
     const bool bears = FindContactMemory(state.contacts, point.key) != nullptr;
     if (bears) {
-      // beyond the margin, up to its gliding gap
-      const double gliding_gap = (h + point.relaxation_time) *
-                                 std::min(point.friction, kMaxGlidingFriction) *
-                                 std::sqrt((v_AB - rate * n).squaredNorm());
-      if (point.gap < margin + gliding_gap) return false;
+      const double reach = sliding_time * std::min(point.friction, kMaxSlidingFriction) *
+                           std::sqrt((v_AB - rate * n).squaredNorm());
+      if (point.gap < margin + reach) return false;
     }
     // relaxation slows bodies down before they meet, which would take from their restitution
     if (point.restitution > 0) point.relaxation_time = 0;

@@ -40,9 +40,20 @@ struct BlockInputs {
   std::vector<BlockForce> forces;
   std::vector<ChannelEffort> efforts;
   std::vector<VolumePressure> pressures;
-  // Prescribed poses at the end of the step, of the bodies in DynamicsBlock::followed_bodies() and
-  // in that order. A kinematic body follows itself.
+  // Prescribed poses at the end of the step, of the bodies in PrescribedMotion::followed_bodies()
+  // and in that order.
   std::vector<RigidTransform> targets;
+};
+
+// A block whose motion is prescribed, in whole or in part.
+class PrescribedMotion {
+ public:
+  virtual ~PrescribedMotion() = default;
+  // Model::bodies whose prescribed motion the block follows: itself for a kinematic body; the
+  // bodies to which prescribed vertices are attached for a deformable one; −1 is the world.
+  virtual std::vector<int> followed_bodies() const = 0;
+  // Whether all of its motion is prescribed: a step of the block has no unknowns.
+  virtual bool is_complete() const { return false; }
 };
 
 }  // namespace pliant::physics

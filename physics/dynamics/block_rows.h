@@ -3,10 +3,12 @@
 #include <cstddef>
 #include <vector>
 
+#include <Eigen/Core>
+
 namespace pliant::physics {
 
 // Three rows, stored by the groups of velocities that they depend on: the velocity of a point, or
-// the angular velocity of a frame.
+// the angular velocity of a frame, Σ matrix · v_group + prescribed.
 class BlockRows {
  public:
   struct Part {
@@ -17,6 +19,7 @@ class BlockRows {
   void Clear() {
     parts_.clear();
     values_.clear();
+    prescribed.setZero();
   }
   bool empty() const { return parts_.empty(); }
   const std::vector<Part>& parts() const { return parts_; }
@@ -27,6 +30,9 @@ class BlockRows {
     values_.resize(values_.size() + 3 * static_cast<std::size_t>(num_columns), 0.0);
     return &values_[parts_.back().values];
   }
+
+  // Velocity due to prescribed motion [m/s] or [rad/s].
+  Eigen::Vector3d prescribed = Eigen::Vector3d::Zero();
 
  private:
   std::vector<Part> parts_;

@@ -58,8 +58,8 @@ struct ContactPoint {
       0;  // persists from step to step while the same features touch; unique in a set
 
   bool is_speculative() const { return time_ahead > 0; }
-  // No side deforms: both attachments move with a frame.
-  bool is_rigid() const { return a.nodes.empty() && b.nodes.empty(); }
+  // Both attachments move with frames, whose positions can take an overlap away.
+  bool is_between_frames() const { return a.nodes.empty() && b.nodes.empty(); }
 };
 
 // Impulse of a solved contact over the step, for reports, probes and streams.

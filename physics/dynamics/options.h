@@ -26,12 +26,9 @@ struct ConvexOptions {
   int max_iterations = 100;
   bool warm_start = true;
   double sigma = 1e-3;
-  // The paper has 1, with which a rigid body overlaps by some tenths of a millimetre under others
-  // ten times heavier, at h = 10 ms.
-  double beta = 0.1;
-  // Applies where a surface deforms: its many contacts have light nodes, and stiffer ones would
-  // cost iterations.
-  double beta_deforming = 1;
+  // β of near-rigid contacts and constraints; 0: what the bodies of a contact state
+  // (FrameSet::contact_beta), and that of frames for constraints.
+  double beta = 0;
   LineSearch line_search = LineSearch::kExact;
   const solvers::ContactLaw* law = nullptr;  // replaces SAP's friction cone
   double theta = 1;

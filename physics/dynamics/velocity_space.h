@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "physics/dynamics/block_state.h"
+
 namespace pliant::physics {
 
 // The unknowns of one block in one step, numbered from 0 in groups of consecutive velocities: three
@@ -53,6 +55,19 @@ class VelocitySpace {
  private:
   int num_groups_ = 0, group_size_ = 1, first_velocity_ = 0;
   std::vector<int> starts_;  // empty when all groups have group_size_ velocities
+};
+
+// The step of a block whose unknowns are others than the velocities of the State.
+class VelocityMap {
+ public:
+  virtual ~VelocityMap() = default;
+  // Converts the velocities v of the step's space to those of the State.
+  virtual void CalcStateVelocities(std::span<const double> v, std::span<double> state_v) const = 0;
+  // Replaces the velocities of a state at the end of the step by those of the solution v, where
+  // other velocities have advanced its positions (recovery of overlap, collisions in the step).
+  virtual void StoreVelocities(std::span<const double> v, MutableBlockState state) const {
+    CalcStateVelocities(v, state.v);
+  }
 };
 
 }  // namespace pliant::physics

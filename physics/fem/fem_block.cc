@@ -21,7 +21,10 @@ class FemBlock final : public DynamicsBlock,
                        public NodeSet,
                        public ElementSet,
                        public VolumeSet,
-                       public Batchable {
+                       public Batchable,
+                       public Compliant,
+                       public EquationOfMotion,
+                       public PrescribedMotion {
  public:
   explicit FemBlock(std::shared_ptr<const FemModel> model) : model_(std::move(model)) {}
 
@@ -38,7 +41,10 @@ class FemBlock final : public DynamicsBlock,
     return {.nodes = this,
             .elements = this,
             .volumes = model_->volumes.empty() ? nullptr : this,
-            .batch = IsWorthFemBatch(*model_) ? this : nullptr};
+            .batch = IsWorthFemBatch(*model_) ? this : nullptr,
+            .compliance = this,
+            .equation = this,
+            .prescribed = model_->followed.empty() ? nullptr : this};
   }
   std::unique_ptr<BlockStep> NewCompliantStep() const override {
     return MakeParticleFemStep(model_);

@@ -57,7 +57,7 @@ bool AllFinite(std::span<const double> x) {
   return All(sum == 0.0);
 }
 
-class FemStep final : public BatchedFemStep {
+class FemStep final : public BatchedFemStep, public NonlinearBalance, public LaggedBalance {
  public:
   explicit FemStep(std::shared_ptr<const FemModel> model)
       : BatchedFemStep(std::move(model)),
@@ -66,8 +66,13 @@ class FemStep final : public BatchedFemStep {
         factor_(&model_->pattern, model_->rest->elimination_order()),
         linear_A_(A_) {
     const std::size_t n = 3 * std::size_t(model_->num_nodes);
-    if (model_->is_linear()) linear_A_.values = {};
+    if (is_linear()) linear_A_.values = {};
     residual_.resize(n);
+  }
+
+  StepAbilities abilities() override {
+    if (is_linear()) return {.lagged = this};
+    return {.nonlinear = this};
   }
 
   absl::Status Pose(const Stage& stage, const BlockState& base,
@@ -75,12 +80,12 @@ class FemStep final : public BatchedFemStep {
     if (absl::Status status = Start(stage, base, inputs); !status.ok()) return status;
     inputs_ = &inputs;
     if (absl::Status status = PoseWithRotations(q0_); !status.ok()) return status;
-    if (model_->is_linear()) return absl::OkStatus();
+    if (is_linear()) return absl::OkStatus();
     return SolveNonlinear();
   }
 
   double CalcRelativeGain(std::span<const double> v) override {
-    if (!model_->is_linear() || stage_.force_move.trial == 0) return 0;
+    if (stage_.force_move.trial == 0) return 0;
     return physics::CalcRelativeGain(*model_, stage_, q0_, v0_, q_turn_, v, [&] {
       double work = CalcInputWork(v);
       for (int i = 0; i < model_->num_nodes; ++i) {
@@ -112,7 +117,7 @@ class FemStep final : public BatchedFemStep {
 
   absl::Status Reduce(std::span<const int> participants) override {
     // a quadratic energy is convex; otherwise factoring Â may show that the tangent is indefinite
-    return Factor(participants, solvers::ComplementForm::kSparseWherePays, !model_->is_linear());
+    return Factor(participants, solvers::ComplementForm::kSparseWherePays, !is_linear());
   }
 
   void CalcReducedMomentum(std::span<double> reference,
@@ -212,10 +217,7 @@ class FemStep final : public BatchedFemStep {
   bool is_solved() const override { return is_solved_; }
   int lane() const override { return lane_; }
 
-  bool is_linear() const override { return model_->is_linear(); }
-
   ResidualScale CalcResidualScale() const override {
-    if (is_linear()) return {};
     diagonal_.resize(v0_.size());
     linear_diagonal_.resize(v0_.size());
     CalcTangentDiagonal(diagonal_);
@@ -228,7 +230,7 @@ class FemStep final : public BatchedFemStep {
 
   // Whether some element deforms or rotates so much from v_linear_ to v that A is stale.
   bool IsStale(std::span<const double> v) override {
-    if (is_linear() || stage_.force_move.trial == 0) return false;
+    if (stage_.force_move.trial == 0) return false;
     for (std::size_t i = 0; i < v.size(); ++i)
       dv_[i] = stage_.h * stage_.move.trial * (v[i] - v_linear_[i]);
     for (const ElementBatch& batch : model_->elements.batches) {
@@ -241,7 +243,6 @@ class FemStep final : public BatchedFemStep {
   }
 
   absl::Status Linearise(std::span<const double> v, TangentKind kind) override {
-    if (is_linear()) return absl::OkStatus();
     std::copy(v.begin(), v.end(), v_linear_.begin());
     tangent_ = kind == TangentKind::kExact ? Tangent::kExact : Tangent::kConvex;
     Evaluate(v_linear_);
@@ -287,7 +288,6 @@ class FemStep final : public BatchedFemStep {
   }
 
   double CalcPotential(std::span<const double> v) override {
-    if (is_linear()) return BlockStep::CalcPotential(v);
     CalcNonlinearResidual(v, {});
     return trial_potential_;
   }
@@ -301,6 +301,8 @@ class FemStep final : public BatchedFemStep {
   }
 
  private:
+  bool is_linear() const { return model_->is_linear(); }
+
   // Sets up the balance with the elements' rotations at positions `q_turn`, which must outlive it.
   absl::Status PoseWithRotations(std::span<const double> q_turn) {
     q_turn_ = q_turn;

@@ -20,7 +20,11 @@ void NodeStep::AppendRows(const Attachment& attachment, BlockRows* rows) const {
   for (int k = 0; k < attachment.nodes.size(); ++k) {
     const int node = attachment.nodes.node(k);
     const double w = attachment.nodes.weight(k);
-    if (w == 0 || model_->prescribed_index[node] >= 0) continue;
+    if (w == 0) continue;
+    if (const int index = model_->prescribed_index[node]; index >= 0) {
+      rows->prescribed += w * prescribed_velocity_[index];
+      continue;
+    }
     double* J = rows->Append(node, 3);
     J[0] = J[4] = J[8] = w;
     if (!model_->parameters.plane_strain) continue;
@@ -29,15 +33,6 @@ void NodeStep::AppendRows(const Attachment& attachment, BlockRows* rows) const {
       for (int r = 0; r < 3; ++r) J[3 * c + r] -= w * normal[r] * normal[c];
     }
   }
-}
-
-Vector3d NodeStep::CalcPrescribedVelocity(const Attachment& attachment) const {
-  Vector3d velocity = Vector3d::Zero();
-  for (int k = 0; k < attachment.nodes.size(); ++k) {
-    const int index = model_->prescribed_index[attachment.nodes.node(k)];
-    if (index >= 0) velocity += attachment.nodes.weight(k) * prescribed_velocity_[index];
-  }
-  return velocity;
 }
 
 void NodeStep::Integrate(std::span<const double> v, MutableBlockState state) const {

@@ -17,7 +17,6 @@ class NodeStep : public BlockStep {
 
   std::span<const double> start_velocities() const override { return v0_; }
   void AppendRows(const Attachment& attachment, BlockRows* rows) const override;
-  Eigen::Vector3d CalcPrescribedVelocity(const Attachment& attachment) const override;
   void Integrate(std::span<const double> v, MutableBlockState state) const override;
   double CalcInputWork(std::span<const double> v) override;
 

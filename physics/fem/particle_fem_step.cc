@@ -90,10 +90,6 @@ class ParticleFemStep final : public CompliantStep<NodeStep> {
     return PoseElements();
   }
 
-  FreeMotionReport free_motion_report() const override {
-    return {.projected_elements = max_projected_};
-  }
-
   void Complete(std::span<const double> v_p, std::span<double> v) const override {
     for (std::size_t k = 0; k < participants_.size(); ++k)
       std::copy_n(&v_p[3 * k], 3, &v[3 * std::size_t(participants_[k])]);
@@ -119,6 +115,7 @@ class ParticleFemStep final : public CompliantStep<NodeStep> {
     return {&inertias_[9 * std::size_t(group)], 9};
   }
   bool are_particles() const override { return true; }
+  int max_projected() const override { return max_projected_; }
   std::span<const Set> sets() const override { return sets_; }
 
   bool Evaluate(std::span<const double> v, std::span<const double> forces, std::span<double> J,

@@ -92,16 +92,13 @@ class ParticleBlock final : public DynamicsBlock, public NodeSet, public Element
     }
   }
 
-  bool IsAtRest(const BlockState& state, double speed) const override {
-    if (!DynamicsBlock::IsAtRest(state, speed)) return false;
-    // turning and stretching on the spot is motion too
-    const double cell_size = model_->grid.cell_size;
+  double CalcInnerSpeed(const BlockState& state) const override {
+    double fastest = 0;
     for (int p = 0; p < model_->num_particles; ++p) {
       const double* C = &state.internals[static_cast<std::size_t>(p) * kParticleInternals];
-      for (int k = 0; k < 9; ++k)
-        if (!(std::abs(C[k]) * cell_size <= speed)) return false;
+      for (int k = 0; k < 9; ++k) fastest = std::max(fastest, std::abs(C[k]));
     }
-    return true;
+    return fastest * model_->grid.cell_size;
   }
 
   double mass(int part) const override {

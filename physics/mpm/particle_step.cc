@@ -39,7 +39,7 @@ double Dot(std::span<const double> x, std::span<const double> y) {
   return sum;
 }
 
-class ParticleStep final : public BlockStep {
+class ParticleStep final : public BlockStep, public NonlinearBalance, public VelocityMap {
  public:
   explicit ParticleStep(std::shared_ptr<const ParticleModel> model)
       : model_(std::move(model)),
@@ -51,7 +51,9 @@ class ParticleStep final : public BlockStep {
         transfer_(model_.get()) {}
 
   std::span<const double> start_velocities() const override { return transfer_.start_velocities(); }
-  bool is_linear() const override { return is_linear_; }
+  StepAbilities abilities() override {
+    return {.nonlinear = is_linear_ ? nullptr : this, .map = this};
+  }
   FreeMotionReport free_motion_report() const override { return report_; }
 
   absl::Status Pose(const Stage& stage, const BlockState& base,
@@ -67,7 +69,6 @@ class ParticleStep final : public BlockStep {
   }
 
   bool IsStale(std::span<const double> v) override {
-    if (is_linear_) return false;
     bool is_stale = false;
     transfer_.ForEachParticle(v, [&](int p, const Kernel& kernel, const NodeVectors& nodes) {
       const Matrix3d H = stage_.h * InterpolateGradient(kernel, nodes);
@@ -77,7 +78,6 @@ class ParticleStep final : public BlockStep {
   }
 
   absl::Status Linearise(std::span<const double> v, TangentKind) override {
-    if (is_linear_) return absl::OkStatus();
     v_linear_.assign(v.begin(), v.end());
     return LineariseThere();
   }
@@ -134,7 +134,6 @@ class ParticleStep final : public BlockStep {
   }
 
   ResidualScale CalcResidualScale() const override {
-    if (is_linear_) return {};
     ResidualScale scale;
     diagonal_.resize(v_linear_.size());
     A_.CopyDiagonal(diagonal_);
@@ -144,7 +143,6 @@ class ParticleStep final : public BlockStep {
   }
 
   double CalcPotential(std::span<const double> v) override {
-    if (is_linear_) return BlockStep::CalcPotential(v);
     scratch_.resize(v.size());
     return Evaluate(v, scratch_).energy;
   }

@@ -185,7 +185,7 @@ class FreeBodyBalance final : public ForceBalance {
   Vector3d omega_ = Vector3d::Zero(), v_ = Vector3d::Zero();
 };
 
-class FreeBodyBlock final : public DynamicsBlock, public FrameSet {
+class FreeBodyBlock final : public DynamicsBlock, public FrameSet, public EquationOfMotion {
  public:
   explicit FreeBodyBlock(const RigidBodyParameters& parameters) : parameters_(parameters) {}
 
@@ -197,7 +197,7 @@ class FreeBodyBlock final : public DynamicsBlock, public FrameSet {
     return std::sqrt(VectorAt(state.v, 3).squaredNorm()) +
            std::sqrt(VectorAt(state.v, 0).squaredNorm()) * reach;
   }
-  BlockAbilities abilities() const override { return {.frames = this}; }
+  BlockAbilities abilities() const override { return {.frames = this, .equation = this}; }
   double mass(int) const override { return parameters_.mass; }
   const Matrix3d& inertia() const { return parameters_.inertia; }
 
@@ -219,6 +219,7 @@ class FreeBodyBlock final : public DynamicsBlock, public FrameSet {
   std::unique_ptr<ForceBalance> NewForceBalance() const override {
     return std::make_unique<FreeBodyBalance>(parameters_);
   }
+  std::unique_ptr<BlockStep> NewMassStep() const override { return NewStep(); }
 
   void CalcFrames(const BlockState& state, std::span<FrameMotion> frames) const override {
     const std::span<const double> q = state.q, v = state.v;

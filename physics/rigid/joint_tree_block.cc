@@ -405,7 +405,10 @@ class JointTreeBalance final : public ForceBalance {
   std::vector<SpatialColumns> displacement_, turning_;  // of each link, as in FrameMap
 };
 
-class JointTreeBlock final : public DynamicsBlock, public FrameSet, public JointSet {
+class JointTreeBlock final : public DynamicsBlock,
+                             public FrameSet,
+                             public JointSet,
+                             public EquationOfMotion {
  public:
   explicit JointTreeBlock(JointTreeParameters parameters)
       : parameters_(std::move(parameters)),
@@ -426,13 +429,16 @@ class JointTreeBlock final : public DynamicsBlock, public FrameSet, public Joint
     std::copy(parameters_.q.begin(), parameters_.q.end(), state.q.begin());
     std::copy(parameters_.v.begin(), parameters_.v.end(), state.v.begin());
   }
-  BlockAbilities abilities() const override { return {.frames = this, .joints = this}; }
+  BlockAbilities abilities() const override {
+    return {.frames = this, .joints = this, .equation = this};
+  }
   std::unique_ptr<BlockStep> NewStep() const override {
     return std::make_unique<JointTreeStep>(tree_, laws_, stops_, turns_freely_);
   }
   std::unique_ptr<ForceBalance> NewForceBalance() const override {
     return std::make_unique<JointTreeBalance>(tree_, laws_);
   }
+  std::unique_ptr<BlockStep> NewMassStep() const override { return NewStep(); }
 
   int num_frames() const override { return tree_.num_links(); }
   double CalcSpeedBound(const BlockState& state, double r) const override {

@@ -48,12 +48,12 @@ class KinematicBodyStep final : public BlockStep, public FrameStep {
   void MultiplyTangent(std::span<const double>, std::span<double>) const override {}
   void CalcTangentDiagonal(std::span<double>) const override {}
   void CalcMomentumResidual(std::span<const double>, std::span<double>) override {}
-  void AppendRows(const Attachment&, BlockRows*) const override {}
-  Vector3d CalcPrescribedVelocity(const Attachment& attachment) const override {
-    return v_ + omega_.cross(attachment.p_W - p0_);
+  void AppendRows(const Attachment& attachment, BlockRows* rows) const override {
+    rows->prescribed += v_ + omega_.cross(attachment.p_W - p0_);
   }
-  void AppendAngularRows(const Attachment&, BlockRows*) const override {}
-  Vector3d CalcPrescribedAngularVelocity(const Attachment&) const override { return omega_; }
+  void AppendAngularRows(const Attachment&, BlockRows* rows) const override {
+    rows->prescribed += omega_;
+  }
   void Integrate(std::span<const double>, MutableBlockState state) const override {
     const std::span<double> q = state.q;
     WritePose(rotation_, p1_, q);
@@ -112,15 +112,20 @@ class KinematicBodyBalance final : public ForceBalance {
   FrameMotion frame_;
 };
 
-class KinematicBodyBlock final : public DynamicsBlock, public FrameSet {
+class KinematicBodyBlock final : public DynamicsBlock,
+                                 public FrameSet,
+                                 public EquationOfMotion,
+                                 public PrescribedMotion {
  public:
   KinematicBodyBlock(int body, const RigidTransform& X_WB) : body_(body), X_WB_(X_WB) {}
 
   int num_positions() const override { return 13; }
   int num_velocities() const override { return 0; }
   int num_frames() const override { return 1; }
-  BlockAbilities abilities() const override { return {.frames = this}; }
-  bool is_prescribed() const override { return true; }
+  BlockAbilities abilities() const override {
+    return {.frames = this, .equation = this, .prescribed = this};
+  }
+  bool is_complete() const override { return true; }
   double mass(int) const override { return 0; }
   std::vector<int> followed_bodies() const override { return {body_}; }
   void SetInitialState(MutableBlockState state) const override {
@@ -133,6 +138,7 @@ class KinematicBodyBlock final : public DynamicsBlock, public FrameSet {
   std::unique_ptr<ForceBalance> NewForceBalance() const override {
     return std::make_unique<KinematicBodyBalance>();
   }
+  std::unique_ptr<BlockStep> NewMassStep() const override { return NewStep(); }
   void CalcFrames(const BlockState& state, std::span<FrameMotion> frames) const override {
     const std::span<const double> q = state.q;
     frames[0] = {

@@ -92,7 +92,7 @@ void CompileConvex(const v1::ConvexMethod& given, SceneLog* log, ConvexOptions* 
     options->sigma = given.sigma();
   }
   if (given.has_beta() && CheckPositive(path + ".beta", given.beta(), "number", log, 1e3)) {
-    options->beta = options->beta_deforming = given.beta();
+    options->beta = given.beta();
   }
   ReadContactLaw(given, path, log, options);
   if (given.line_search() == v1::ConvexMethod::LINE_SEARCH_BACKTRACKING) {

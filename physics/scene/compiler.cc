@@ -75,7 +75,7 @@ SceneCompiler::~SceneCompiler() = default;
 void SceneCompiler::CheckMethod() {
   if (model_->method.kind != MethodKind::kSmooth) return;
   for (const Body& body : model_->bodies) {
-    if (body.block == kWorldBlock || model_->blocks[body.block]->NewForceBalance() != nullptr)
+    if (body.block == kWorldBlock || model_->blocks[body.block]->abilities().equation != nullptr)
       continue;
     log_.Error(
         "method.smooth",

@@ -42,14 +42,14 @@ constexpr double kImpactSpeed = 5e-4;
 // Regularisation of a contact: near-rigid, or its own compliance if that is larger. A near-rigid
 // contact lets R/w of the impulse that stops it through as a velocity; `impact` is the speed at
 // which it would overlap without it, beyond what gravity gives in a step [m/s].
-Vector3d Regularisation(const ConstraintSystem::Contact& contact, bool is_rigid,
-                        const ConvexOptions& options, double impact, double h) {
+Vector3d Regularisation(const ConstraintSystem::Contact& contact, double beta, double sigma,
+                        double impact, double h) {
   const double w = std::sqrt(contact.W.squaredNorm()) / 3;
   const double compliant = std::isfinite(contact.stiffness)
                                ? 1 / (h * contact.stiffness * (h + contact.relaxation_time))
                                : 0;
-  const double R_t = options.sigma * w;
-  double R_n = NearRigid(w, is_rigid ? options.beta : options.beta_deforming);
+  const double R_t = sigma * w;
+  double R_n = NearRigid(w, beta);
   if (impact > 0) {
     const double through = std::min(kImpactOverlap / h, kImpactSpeed);
     R_n = std::min(R_n, contact.W(2, 2) * through / impact);
@@ -66,6 +66,7 @@ constexpr int kMaxRecoveryIterations = 2;
 ConvexProblem::Row Regularise(const ConstraintSystem::Row& constraint, const ConvexOptions& options,
                               double h) {
   const double w = constraint.W;
+  const double R = NearRigid(w, options.beta > 0 ? options.beta : FrameSet::kRigidBeta);
   ConvexProblem::Row row{};
   row.lower = h * constraint.lower;
   row.upper = h * constraint.upper;
@@ -74,11 +75,11 @@ ConvexProblem::Row Regularise(const ConstraintSystem::Row& constraint, const Con
     row.R = options.sigma * w;
   } else if (std::isinf(k)) {
     // the relaxation time is h, in addition to the step itself
-    row.R = NearRigid(w, options.beta);
+    row.R = R;
     row.v_hat = -constraint.error / (2 * h);
   } else {
     const double rate = h * k + d;
-    row.R = std::max(NearRigid(w, options.beta), 1 / (h * rate));
+    row.R = std::max(R, 1 / (h * rate));
     row.v_hat = (constraint.feedforward + d * constraint.target_rate - k * constraint.error) / rate;
   }
   return row;
@@ -151,6 +152,17 @@ class ConvexStepper final : public Stepper {
     std::vector<double> residuals;
   };
 
+  // β of a contact: that of the option, or of its side that is less rigid.
+  double FindBeta(const ContactPoint& point) const {
+    if (model_.method.convex.beta > 0) return model_.method.convex.beta;
+    double beta = FrameSet::kRigidBeta;
+    for (const Attachment* side : {&point.a, &point.b}) {
+      if (side->block != kWorldBlock)
+        beta = std::max(beta, stages_.blocks.contact_beta[side->block]);
+    }
+    return beta;
+  }
+
   void MakeProblem(const solvers::IslandView& island, double h, Work* work) {
     const ConstraintSystem& system = *island.system;
     ConvexProblem& problem = work->problem;
@@ -166,8 +178,8 @@ class ConvexStepper final : public Stepper {
       const double by_load = last.z() > 0 ? 2 * h * gravity_ : 0;
       const double impact = -CalcContactVelocity(system, c, system.v_star).z() -
                             std::max(0.0, contact.gap) / h - by_load;
-      const bool is_rigid = stages_.contacts.points[c].is_rigid();
-      const Vector3d under_load = Regularisation(contact, is_rigid, options, 0, h);
+      const double beta = FindBeta(stages_.contacts.points[c]);
+      const Vector3d under_load = Regularisation(contact, beta, options.sigma, 0, h);
       const double relaxation = h + contact.relaxation_time,
                    borne = under_load.z() * last.z() * relaxation, overlap = -contact.gap;
       // a contact compressed by a load beside which the impact is small keeps its compliance:
@@ -175,7 +187,7 @@ class ConvexStepper final : public Stepper {
       const double w = std::sqrt(contact.W.squaredNorm()) / 3;
       const bool bears = overlap > kBearing * borne && w * last.z() > impact;
       added.R = bears || !(impact > 0) ? under_load
-                                       : Regularisation(contact, is_rigid, options, impact, h);
+                                       : Regularisation(contact, beta, options.sigma, impact, h);
       added.friction = contact.friction;
       // Overlap may remain, but for twice what the last impulse bore its load by: with less a load
       // would sink into the contact, until its overlap were taken away and it sank again. An
@@ -228,7 +240,7 @@ class ConvexStepper final : public Stepper {
   }
 
   // Finds the velocities that advance an island's positions, where its rigid bodies overlap: those
-  // of the same problem with contacts that push. Returns whether there is anything to do.
+  // of the same problem with contacts that recover. Returns whether there is anything to do.
   bool Recover(const solvers::IslandView& island, double h, Work* work) {
     const double recovery_speed = model_.contact.recovery_speed;
     if (!(recovery_speed > 0)) return false;
@@ -245,10 +257,10 @@ class ConvexStepper final : public Stepper {
         const double rate = CalcContactVelocity(stages_.system, contact, solution_.v_moving).z();
         ConvexProblem::Contact& posed = work->problem.contacts[c];
         const double borne = posed.R.z() * (h + of.relaxation_time) * work->result.gamma[c].z();
-        const double push = CalcPush(of, stages_.contacts.points[contact], rate, borne,
-                                     closing_[contact], recovery_speed, h);
-        posed.v_hat.z() += push;
-        is_due = is_due || push > LeastPush(round, h);
+        const double recovery = CalcRecoveryRate(of, stages_.contacts.points[contact], rate, borne,
+                                                 closing_[contact], recovery_speed, h);
+        posed.v_hat.z() += recovery;
+        is_due = is_due || recovery > MinRecoveryRate(round, h);
       }
       if (!is_due) return round > 0;
       work->solver.SolveAgain(sap, &work->moving);

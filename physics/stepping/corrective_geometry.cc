@@ -68,6 +68,7 @@ void CorrectiveGeometry::AppendRows(const MappedDof& dof, CorrectiveProblem* pro
   const auto& [block, kind, index] = dof.key;
   const BlockStep& step = *stages_.blocks.steps[block];
   const auto append = [&, block = block](int row) {
+    for (int r = 0; r < 3; ++r) problem->y_free[row + r] = rows_.prescribed[r];
     for (const BlockRows::Part& part : rows_.parts()) {
       const int first = stages_.participation.FindVelocity(block, part.group);
       // groups that do not participate affect no mapped degree of freedom
@@ -79,16 +80,11 @@ void CorrectiveGeometry::AppendRows(const MappedDof& dof, CorrectiveProblem* pro
       problem->values.insert(problem->values.end(), J, J + 3 * std::size_t(part.num_columns));
     }
   };
-  const auto bias = [&](int row, const Vector3d& velocity) {
-    for (int r = 0; r < 3; ++r) problem->y_free[row + r] = velocity[r];
-  };
   switch (kind) {
     case DofKind::kNode: {
-      const Attachment node = AttachToNode(block, index);
       rows_.Clear();
-      step.AppendRows(node, &rows_);
+      step.AppendRows(AttachToNode(block, index), &rows_);
       append(dof.row);
-      bias(dof.row, step.CalcPrescribedVelocity(node));
       break;
     }
     case DofKind::kFrame: {
@@ -97,14 +93,11 @@ void CorrectiveGeometry::AppendRows(const MappedDof& dof, CorrectiveProblem* pro
       frame.frame = index;
       frame.p_W = start_[first_frame_[block] + index].X_WB.p;
       rows_.Clear();
-      const FrameStep& frames = *stages_.blocks.abilities[block].frames;
-      frames.AppendAngularRows(frame, &rows_);
+      stages_.blocks.abilities[block].frames->AppendAngularRows(frame, &rows_);
       append(dof.row);
       rows_.Clear();
       step.AppendRows(frame, &rows_);
       append(dof.row + 3);
-      bias(dof.row, frames.CalcPrescribedAngularVelocity(frame));
-      bias(dof.row + 3, step.CalcPrescribedVelocity(frame));
       break;
     }
     case DofKind::kVelocity: {

@@ -78,34 +78,36 @@ class CorrectiveStepper final : public Stepper {
     // within a plan, only stale tangents are renewed
     SolveLimits limits{.relinearisations = {kMaxStaleRounds}};
     if (is_single) limits.redetections = 0;
-    if (GoesOn()) limits.relinearisations = {kMaxBalanceRounds, tolerance};
+    if (IsUnlimited()) limits.relinearisations = {kMaxBalanceRounds, tolerance};
     bool is_settled = true;
     sweep_tolerance_ = kSweepTolerance * tolerance;
     recursions_left_ = kMaxRecursionsFactor * options.max_recursions;
-    for (int attempt = 0;; ++attempt) {
-      bool keeps = attempt > 0;
-      status = SolveStep(
-          *state, limits, &stages_, report, &solution_,
-          [&](int relinearisation) {
-            const bool continues = keeps && !is_single && !Sweeps();
-            relinearisation > 0 || keeps ? KeepAsGuess() : MakeGuess();
-            keeps = false;
-            return Correct(*state, h, continues, report);
-          },
-          [&] { return CalcSolvedBalance(); },
-          [&] { return RecoverPositions(*state, &turning_, &recovery_, &stages_, &solution_); });
-      if (!status.ok()) return status;
-      timer.Lap(Phase::kSolve);
+    bool keeps = false;  // the last solution, for another attempt
+    const SolveCalls method{
+        [&](int relinearisation) {
+          const bool continues = keeps && !is_single && !Sweeps();
+          relinearisation > 0 || keeps ? KeepAsGuess() : MakeGuess();
+          keeps = false;
+          return Correct(*state, h, continues, report);
+        },
+        [&] { return CalcSolvedBalance(); },
+        // the step is judged by its residual at the end, whatever the sweeps found
+        [&](int attempt) {
+          timer.Lap(Phase::kSolve);
+          is_settled = stages_.system.blocks.empty() || correction_.result().converged;
+          report->residual = CalcEndResidual(h);
+          timer.Lap(Phase::kCheck);
+          keeps = !(report->residual <= tolerance) && is_settled && IsUnlimited() &&
+                  attempt + 1 < kMaxAttempts;
+          sweep_tolerance_ *= kSharpening;
+          return !keeps;
+        },
+        [&] { return RecoverPositions(*state, &turning_, &recovery_, &stages_, &solution_); }};
+    status = SolveStep(*state, limits, &stages_, report, &solution_, method);
+    if (!status.ok()) return status;
+    timer.Lap(Phase::kSolve);
 
-      // judge the step by its residual at the end, whatever the sweeps found
-      is_settled = stages_.system.blocks.empty() || correction_.result().converged;
-      report->residual = CalcEndResidual(h);
-      timer.Lap(Phase::kCheck);
-      if (report->residual <= tolerance || !is_settled || !GoesOn() || attempt + 1 == kMaxAttempts)
-        break;
-      sweep_tolerance_ *= kSharpening;
-    }
-    TakeOver();
+    StoreImpulses();
     report->End(report->residual <= tolerance ? solvers::StopReason::kConverged
                 : is_settled                  ? solvers::StopReason::kResidual
                                               : solvers::StopReason::kMaxIterations);
@@ -230,7 +232,7 @@ class CorrectiveStepper final : public Stepper {
   }
 
   // Copies the impulses to the solution, and the frames they are expressed in to the contacts.
-  void TakeOver() {
+  void StoreImpulses() {
     if (stages_.system.blocks.empty()) return;
     const std::vector<Vector3d>& found = correction_.result().impulse;
     solvers::Impulses& impulses = solution_.impulses;
@@ -285,15 +287,15 @@ class CorrectiveStepper final : public Stepper {
                                                       correction_.diagonals(), correction_.y(), h));
   }
 
-  // Whether recursions go on beyond what is planned.
-  bool GoesOn() const {
+  // Whether `recursions` is a plan that may be exceeded, and no limit.
+  bool IsUnlimited() const {
     const CorrectiveOptions& options = model_.method.corrective;
     return options.max_recursions > options.recursions;
   }
   // Whether a solve begins with sweeps.
   bool Sweeps() const {
     const ConstraintSystem& system = stages_.system;
-    return system.contacts.size() + system.rows.size() <= kMaxSwept || !GoesOn();
+    return system.contacts.size() + system.rows.size() <= kMaxSwept || !IsUnlimited();
   }
 
   // Builds the problem of the posed step, at its start.
@@ -343,7 +345,7 @@ class CorrectiveStepper final : public Stepper {
       recursions_left_ -= result.recursions;
       report->compromises[Compromise::kRecursionsOverPlan] +=
           std::max(0, result.recursions - options.recursions);
-      if (GoesOn() && !result.converged && result.residual > kMaxEndResidual) {
+      if (IsUnlimited() && !result.converged && result.residual > kMaxEndResidual) {
         // along the directions at the start, which are taken instead, contacts gain no energy
         ++report->compromises[Compromise::kStartDirections];
         geometry_.Reset(&problem_);

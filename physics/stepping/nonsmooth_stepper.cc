@@ -201,12 +201,13 @@ class NonsmoothStepper final : public Stepper {
     if (!status.ok()) return status;
     timer.Lap(Phase::kSolve);
 
-    // the laws of contacts and rows at the velocities returned
+    // the laws of contacts and rows at the velocities returned; in maximal coordinates also those
+    // of the sets, and the momentum balance under their forces
     const double law = CalcLawResidual();
     if (report->converged && !(law <= kLawRounding * options.tolerance))
       report->End(solvers::StopReason::kResidual);
-    report->residual = std::max(law, report->residual);
-    // momentum balance on the full system; in maximal coordinates, Newton's residual includes it
+    report->residual = law;
+    // momentum balance on the full system
     if (!model_.method.is_maximal()) {
       report->momentum_residual = CalcSolutionResidual(solution_, &stages_);
       if (report->converged && !(report->momentum_residual <= options.momentum_tolerance))
@@ -325,12 +326,16 @@ class NonsmoothStepper final : public Stepper {
     return absl::OkStatus();
   }
 
-  double CalcLawResidual() const {
+  double CalcLawResidual() {
     double worst = 0;
+    // keeps NaN
+    const auto note = [&](double law) { worst = worst >= law || std::isnan(worst) ? worst : law; };
     for (std::size_t k = 0; k < stages_.islands.views.size(); ++k) {
-      const double law =
-          solvers::CalcLawResidual(work_[k].problem, solution_.impulses, solution_.v_participating);
-      worst = std::isnan(law) ? law : std::max(worst, law);
+      const NonsmoothProblem& problem = work_[k].problem;
+      note(solvers::CalcLawResidual(problem, solution_.impulses, solution_.v_participating));
+      if (!model_.method.is_maximal()) continue;
+      note(solvers::CalcSetResidual(problem, solution_.impulses, work_[k].result.set_forces,
+                                    solution_.v_participating, &set_residual_));
     }
     return worst;
   }
@@ -340,6 +345,7 @@ class NonsmoothStepper final : public Stepper {
   solvers::NonsmoothOptions solver_options_;
   std::vector<Work> work_;
   StepSolution solution_;
+  solvers::SetResidualScratch set_residual_;
   Turning turning_{model_};
   RecoveryScratch recovery_;
 };

@@ -44,10 +44,10 @@ ConvexProblem::Row HoldRow(const ConstraintSystem& system, int k, std::span<cons
   return held;
 }
 
-// The smallest change of an island's velocities v* with which its contacts open by find_push(c,
+// The smallest change of an island's velocities v* with which its contacts open by find_rate(c,
 // rate), and its joints hold.
-template <typename FindPush>
-void PoseRecovery(const solvers::Impulses& impulses, const FindPush& find_push,
+template <typename FindRate>
+void PoseRecovery(const solvers::Impulses& impulses, const FindRate& find_rate,
                   const IslandView& island, const ConstraintSystem& system,
                   ConvexProblem* problem) {
   problem->Clear();
@@ -56,37 +56,38 @@ void PoseRecovery(const solvers::Impulses& impulses, const FindPush& find_push,
     const ConstraintSystem::Contact& contact = system.contacts[c];
     ConvexProblem::Contact& added = problem->contacts.emplace_back();
     const double rate = CalcContactVelocity(system, c, system.v_star).z();
-    const double push = find_push(c, rate);
+    const double recovery = find_rate(c, rate);
     const double R = kPositionRegularisation * std::sqrt(contact.W.squaredNorm()) / 3;
     added.R = Vector3d::Constant(R);
     added.v_hat = Vector3d(0, 0, std::min(rate, -contact.gap / system.h));
-    if (push > 0) added.v_hat.z() = rate + push;
+    if (recovery > 0) added.v_hat.z() = rate + recovery;
     added.friction = 0;
     // contacts that bear a load stay closed
-    if (push > 0 || impulses.contacts[c].z() > 0) added.expected = Vector3d(0, 0, 1);
+    if (recovery > 0 || impulses.contacts[c].z() > 0) added.expected = Vector3d(0, 0, 1);
   }
   for (const int k : island.rows) problem->rows.push_back(HoldRow(system, k, system.v_star));
 }
 
 }  // namespace
 
-void LimitPushes(std::span<const ContactPoint> contacts, double recovery_speed,
-                 ConstraintSystem* system) {
+void LimitRecovery(std::span<const ContactPoint> contacts, double recovery_speed,
+                   ConstraintSystem* system) {
   for (std::size_t c = 0; c < system->contacts.size(); ++c) {
     ConstraintSystem::Contact& contact = system->contacts[c];
     contact.allowed_overlap = 0;
     if (!(contact.gap < 0) || std::isfinite(contact.stiffness)) continue;
     // overlap of nodes is taken away by velocity: their shapes follow
     const bool by_position =
-        contacts[c].is_rigid() && IsRecoverable(*system, static_cast<int>(c));
+        contacts[c].is_between_frames() && IsRecoverable(*system, static_cast<int>(c));
     const double speed = by_position ? std::min(recovery_speed, kNegligibleSpeed) : recovery_speed;
     contact.allowed_overlap = std::max(0.0, -contact.gap - system->h * speed);
   }
 }
 
-double CalcPush(const ConstraintSystem::Contact& contact, const ContactPoint& point, double rate,
-                double borne, double turning, double recovery_speed, double h) {
-  if (!point.is_rigid() || std::isfinite(contact.stiffness)) return 0;
+double CalcRecoveryRate(const ConstraintSystem::Contact& contact, const ContactPoint& point,
+                        double rate, double borne, double turning, double recovery_speed,
+                        double h) {
+  if (!point.is_between_frames() || std::isfinite(contact.stiffness)) return 0;
   if (!(contact.allowed_overlap > 0 || turning > kTolerableOverlap)) return 0;
   const double overlap = -(contact.gap + h * rate) + turning;
   // a contact that bears half of its overlap or more opens or closes by its own law
@@ -100,9 +101,9 @@ bool RecoverPositions(std::span<const ContactPoint> contacts, const solvers::Imp
   if (!(recovery_speed > 0)) return false;
   const double h = system->h;
   // overlap to be taken away, at the end of the step [m]
-  const auto find_push = [&](int c, double rate) {
-    return CalcPush(system->contacts[c], contacts[c], rate, 0, scratch->turning[c], recovery_speed,
-                    h);
+  const auto find_rate = [&](int c, double rate) {
+    return CalcRecoveryRate(system->contacts[c], contacts[c], rate, 0, scratch->turning[c],
+                            recovery_speed, h);
   };
 
   bool is_any = false;
@@ -112,7 +113,7 @@ bool RecoverPositions(std::span<const ContactPoint> contacts, const solvers::Imp
       turning->Find(island.contacts, *v, scratch->turning);
       return std::ranges::any_of(island.contacts, [&](int c) {
         return IsRecoverable(*system, c) &&
-               find_push(c, CalcContactVelocity(*system, c, *v).z()) > LeastPush(round, h);
+               find_rate(c, CalcContactVelocity(*system, c, *v).z()) > MinRecoveryRate(round, h);
       });
     };
     for (int round = 0; round < kMaxRecoveryRounds && is_due(round); ++round) {
@@ -124,7 +125,7 @@ bool RecoverPositions(std::span<const ContactPoint> contacts, const solvers::Imp
       // the velocities found so far take the place of the free motion
       scratch->v_star = *v;
       system->v_star.swap(scratch->v_star);
-      PoseRecovery(impulses, find_push, island, *system, &scratch->problem);
+      PoseRecovery(impulses, find_rate, island, *system, &scratch->problem);
       solvers::SapOptions options;
       options.max_iterations = kMaxPositionIterations;
       island.Gather(system->v_star, &scratch->guess);

@@ -14,13 +14,13 @@ namespace pliant::physics {
 // Overlap of rigid bodies is taken away by their positions, at most at the recovery speed. If it
 // were taken away by a velocity, the bodies would keep it: a rebound that nobody asked for.
 
-// Bodies that are pushed apart turn in another way than was found before. They are pushed again, in
-// this many rounds at most, where more overlap is left than tolerated [m].
+// Bodies that are moved apart turn otherwise than the solution did. They are moved again, in this
+// many rounds at most, where more overlap is left than tolerated [m].
 constexpr int kMaxRecoveryRounds = 3;
 constexpr double kTolerableOverlap = 2e-5;
 
-// Smallest push [m/s] for which a round is worth while.
-inline double LeastPush(int round, double h) {
+// Smallest recovery rate [m/s] that is worth a round.
+inline double MinRecoveryRate(int round, double h) {
   return round > 0 ? kTolerableOverlap / h : 0;
 }
 
@@ -28,15 +28,16 @@ inline double LeastPush(int round, double h) {
 // overlap may remain (ConstraintSystem::Contact::allowed_overlap). The velocity is negligible where
 // RecoverPositions takes the overlap away, and the recovery speed elsewhere. Contacts with a
 // stiffness are springs, which may push.
-void LimitPushes(std::span<const ContactPoint> contacts, double recovery_speed,
-                 solvers::ConstraintSystem* system);
+void LimitRecovery(std::span<const ContactPoint> contacts, double recovery_speed,
+                   solvers::ConstraintSystem* system);
 
 // Velocity [m/s] with which a contact is to take overlap away by position in the step, given its
 // gap's rate at the solution, the part of its overlap that bears a load and by how much more it
 // closes as its bodies turn (Turning) [m]; 0 where there is nothing to do. Overlap from turning is
 // taken away in the step in which it arises, other at the recovery speed.
-double CalcPush(const solvers::ConstraintSystem::Contact& contact, const ContactPoint& point,
-                double rate, double borne, double turning, double recovery_speed, double h);
+double CalcRecoveryRate(const solvers::ConstraintSystem::Contact& contact,
+                        const ContactPoint& point, double rate, double borne, double turning,
+                        double recovery_speed, double h);
 
 struct RecoveryScratch {
   solvers::ConvexProblem problem;

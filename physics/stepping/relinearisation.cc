@@ -8,7 +8,8 @@ namespace {
 // Whether a block is nonlinear and contacts or constraints act on it. Other blocks solved their
 // momentum balance when they were posed.
 bool IsCoupled(const StepStages& stages, int b) {
-  return !stages.blocks.steps[b]->is_linear() && stages.participation.index_of_block[b] >= 0;
+  return stages.blocks.abilities[b].nonlinear != nullptr &&
+         stages.participation.index_of_block[b] >= 0;
 }
 
 // Gain of energy that is accepted, relative to the energy that a block turns over.
@@ -39,15 +40,15 @@ absl::StatusOr<bool> PoseGainingBlocksAhead(std::span<const double> v,
   std::vector<char>& is_due = stages->linearisation.is_due;
   is_due.assign(blocks.count(), 0);
   blocks.ForEachBlock([&](int b) {
-    if (blocks.sleeping.sleeps(b)) return;
+    LaggedBalance* lagged = blocks.abilities[b].lagged;
+    if (lagged == nullptr || blocks.sleeping.sleeps(b)) return;
     // a body that is held and touches nothing meets no impact
     const bool is_held = !blocks.followed_bodies[b].empty();
     if (is_held && stages->participation.index_of_block[b] < 0) return;
-    BlockStep& step = *blocks.steps[b];
     const std::span<const double> v_b = blocks.spaces.Part(b, v);
     blocks.statuses[b] = absl::OkStatus();
-    is_due[b] = step.CalcRelativeGain(v_b) > kMaxRelativeGain;
-    if (is_due[b]) blocks.statuses[b] = step.PoseAhead(v_b);
+    is_due[b] = lagged->CalcRelativeGain(v_b) > kMaxRelativeGain;
+    if (is_due[b]) blocks.statuses[b] = lagged->PoseAhead(v_b);
   });
   const int count = static_cast<int>(std::ranges::count(is_due, 1));
   if (count == 0) return false;
@@ -100,7 +101,8 @@ absl::StatusOr<bool> RelineariseStep(std::span<const double> v,
   is_due.assign(blocks.count(), 0);
   blocks.ForEachBlock([&](int b) {
     if (!IsCoupled(*stages, b)) return;
-    is_due[b] = limits.tolerance > 0 || blocks.steps[b]->IsStale(blocks.spaces.Part(b, point));
+    is_due[b] = limits.tolerance > 0 ||
+                blocks.abilities[b].nonlinear->IsStale(blocks.spaces.Part(b, point));
   });
   const int count = static_cast<int>(std::ranges::count(is_due, 1));
   if (count == 0) return false;
@@ -112,7 +114,7 @@ absl::StatusOr<bool> RelineariseStep(std::span<const double> v,
     blocks.statuses[b] = absl::OkStatus();
     if (!is_due[b]) return;
     blocks.statuses[b] =
-        blocks.steps[b]->Linearise(blocks.spaces.Part(b, point), TangentKind::kExact);
+        blocks.abilities[b].nonlinear->Linearise(blocks.spaces.Part(b, point), TangentKind::kExact);
     stages->reduction.is_factored[b] = 0;
   });
   if (absl::Status status = FirstFault(blocks); !status.ok()) return status;

@@ -30,57 +30,73 @@ struct StepSolution {
   EnergyScratch energy;
 };
 
-// Solves, relinearises stale tangents at the solution, and solves again; then detects contacts
-// along the solved motion, and starts over with new ones until there are none. In the end,
-// `recover()` takes overlap away by position: it sets solution->v_moving and returns true where
-// there is any.
-//
-// `calc_residual()` is that of the momentum balance at the solution.
-//
-// `solve(k)` is called with k = 0 after contact detection, and with the number of relinearisations
-// since then. It updates solution->v_participating, initially v*, and fills the impulses, which
-// already have their sizes.
-template <typename Solve, typename CalcResidual, typename Recover>
-absl::Status SolveStep(const State& state, const SolveLimits& limits, StepStages* stages,
-                       StepReport* report, StepSolution* solution, const Solve& solve,
-                       const CalcResidual& calc_residual, const Recover& recover) {
-  const double recovery_speed = stages->blocks.model.contact.recovery_speed;
-  int impact_limits = 0, rounds_ahead = 0;
-  for (int look = 0;; ++look) {
-    solution->impulses.contacts.resize(stages->system.contacts.size());
-    solution->impulses.rows.resize(stages->system.rows.size());
-    LimitPushes(stages->contacts.points, recovery_speed, &stages->system);
-    impact_limits += SolveImpacts(stages, &solution->impacts);
-    for (int k = 0;; ++k) {
-      ApplyImpacts(stages, &solution->impacts);
-      const std::vector<double>& v_star = stages->system.v_star;
-      solution->v_participating.assign(v_star.begin(), v_star.end());
-      absl::Status status = solve(k);
-      if (status.ok()) status = CompleteStep(solution->v_participating, *stages, &solution->v);
-      if (!status.ok()) return status;
-      const absl::StatusOr<bool> more =
-          RelineariseStep(solution->v, solution->v_participating, calc_residual,
-                          limits.relinearisations, k, stages, report);
-      if (!more.ok()) return more.status();
-      if (*more) continue;
-      const absl::StatusOr<bool> is_ahead = PoseGainingBlocksAhead(
-          solution->v, solution->v_participating, rounds_ahead++, stages, report);
-      if (!is_ahead.ok()) return is_ahead.status();
-      if (!*is_ahead) break;
+// What a method contributes to the solution of a step.
+template <typename Solve, typename CalcResidual, typename MeetsTolerance, typename Recover>
+struct SolveCalls {
+  // Called with k = 0 after contact detection, and with the number of relinearisations since then.
+  // Updates solution->v_participating, initially v*, and fills the impulses, which already have
+  // their sizes.
+  Solve solve;
+  // Residual of the momentum balance at the solution.
+  CalcResidual calc_residual;
+  // Whether the step ends with the solution, where there are no further contacts: it meets the
+  // method's tolerance, or another attempt would not. `attempt` counts from 0.
+  MeetsTolerance meets_tolerance;
+  // Takes overlap away by position: sets solution->v_moving and returns true where there is any.
+  Recover recover;
+};
+
+// Solves with the contacts of the system: relinearises stale tangents at the solution, poses blocks
+// that gained energy ahead, and solves again. `rounds_ahead` counts the latter.
+template <typename... F>
+absl::Status SolveSystem(const RelinearisationLimits& limits, StepStages* stages,
+                         StepReport* report, StepSolution* solution, const SolveCalls<F...>& method,
+                         int* rounds_ahead) {
+  for (int k = 0;; ++k) {
+    ApplyImpacts(stages, &solution->impacts);
+    const std::vector<double>& v_star = stages->system.v_star;
+    solution->v_participating.assign(v_star.begin(), v_star.end());
+    absl::Status status = method.solve(k);
+    if (status.ok()) status = CompleteStep(solution->v_participating, *stages, &solution->v);
+    if (!status.ok()) return status;
+    absl::StatusOr<bool> more = RelineariseStep(solution->v, solution->v_participating,
+                                                method.calc_residual, limits, k, stages, report);
+    if (more.ok() && !*more) {
+      more = PoseGainingBlocksAhead(solution->v, solution->v_participating, (*rounds_ahead)++,
+                                    stages, report);
     }
-    if (look == limits.redetections) {
-      if (look > 0) ++report->compromises[Compromise::kRedetectionLimit];
-      break;
-    }
-    const absl::StatusOr<bool> more = RedetectStep(solution->v, state, stages);
     if (!more.ok()) return more.status();
-    if (!*more) break;
+    if (!*more) return absl::OkStatus();
+  }
+}
+
+// Solves a posed step: with its contacts, then with those that the solution makes, and once more
+// while the solution does not meet the tolerance. In the end, overlap is taken away.
+template <typename... F>
+absl::Status SolveStep(const State& state, const SolveLimits& limits, StepStages* stages,
+                       StepReport* report, StepSolution* solution, const SolveCalls<F...>& method) {
+  const double recovery_speed = stages->blocks.model.contact.recovery_speed;
+  int impact_limits = 0;
+  for (int attempt = 0;; ++attempt) {
+    int rounds_ahead = 0;
+    const auto solve = [&] {
+      solution->impulses.contacts.resize(stages->system.contacts.size());
+      solution->impulses.rows.resize(stages->system.rows.size());
+      LimitRecovery(stages->contacts.points, recovery_speed, &stages->system);
+      impact_limits += SolveImpacts(stages, &solution->impacts);
+      return SolveSystem(limits.relinearisations, stages, report, solution, method, &rounds_ahead);
+    };
+    const absl::Status status = SolveAndRedetect(limits.redetections, report, solve, [&] {
+      return RedetectStep(solution->v, state, stages);
+    });
+    if (!status.ok()) return status;
+    if (method.meets_tolerance(attempt)) break;
   }
 
   report->compromises[Compromise::kImpactLimit] += impact_limits;
 
   const StepImpacts& impacts = stages->impacts;
-  solution->has_v_position = recovery_speed > 0 && recover();
+  solution->has_v_position = recovery_speed > 0 && method.recover();
   if (impacts.is_any) {
     if (!solution->has_v_position) solution->v_moving = solution->v_participating;
     for (std::size_t i = 0; i < impacts.setback.size(); ++i)
@@ -91,15 +107,16 @@ absl::Status SolveStep(const State& state, const SolveLimits& limits, StepStages
   return CompleteStep(solution->v_moving, *stages, &solution->v_position);
 }
 
-// The same, with the residual under impulses along the directions at the start of the step.
+// The same for methods that solve once, with the residual under impulses along the directions at
+// the start of the step.
 template <typename Solve, typename Recover>
 absl::Status SolveStep(const State& state, const SolveLimits& limits, StepStages* stages,
                        StepReport* report, StepSolution* solution, const Solve& solve,
                        const Recover& recover) {
-  const auto calc_residual = [&] {
-    return CalcStepResidual(solution->v, solution->impulses, stages);
-  };
-  return SolveStep(state, limits, stages, report, solution, solve, calc_residual, recover);
+  const SolveCalls method{solve,
+                          [&] { return CalcStepResidual(solution->v, solution->impulses, stages); },
+                          [](int) { return true; }, recover};
+  return SolveStep(state, limits, stages, report, solution, method);
 }
 
 // RecoverPositions at the solution, for methods that solve no convex problem.

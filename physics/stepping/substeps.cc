@@ -152,8 +152,11 @@ class SubdividingStepper final : public Stepper {
         follows_directions_(follows_directions) {
     for (int parts = 1; 2 * parts <= model.max_substeps; parts *= 2) levels_.emplace_back();
     double mass = 0;
-    for (const auto& block : model.blocks)
-      if (!block->is_prescribed()) mass += block->mass(DynamicsBlock::kWholeBlock);
+    for (std::size_t b = 0; b < model.blocks.size(); ++b) {
+      const PrescribedMotion* motion = model.abilities[b].prescribed;
+      if (motion == nullptr || !motion->is_complete())
+        mass += model.blocks[b]->mass(DynamicsBlock::kWholeBlock);
+    }
     negligible_energy_ = 0.5 * mass * kSlowSpeed * kSlowSpeed;
     lift_energy_ = mass * model.gravity.norm() * kSmallLift;
   }

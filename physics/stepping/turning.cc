@@ -74,7 +74,7 @@ Turning::Turn Turning::FindTurn(int block, std::span<const double> v_participati
   CompleteBlock(*stages_, block, PartOf(*stages_, block, v_participating), &v);
   BlockState moved = model_.StateOf(*state_, block);
   state_v.resize(moved.v.size());
-  stages_->blocks.steps[block]->CalcStateVelocities(v, state_v);
+  stages_->blocks.CalcStateVelocities(block, v, state_v);
   moved.v = state_v;
   // speeds at radii of 1 m and 0
   const FrameSet& frames = *model_.abilities[block].frames;

@@ -126,7 +126,7 @@ struct SapSolver::Workspace {
     is_under_way_ = false;
     cut_steps_ = 0;
     result.costs.push_back(cost_);
-    double least_error = 0;
+    double min_error = 0;
     int flat_steps = 0;  // consecutive steps that changed the cost by no more than its rounding
     for (int k = 0;; ++k) {
       const double error = Norm(gradient_);
@@ -142,8 +142,8 @@ struct SapSolver::Workspace {
       // The gradient is still accurate when the cost is down to rounding, so continue while it
       // shrinks. It need not shrink in every step, as contacts at the edge of their cones change
       // mode.
-      if (flat_steps == 0 || error < 0.5 * least_error) {
-        least_error = error;
+      if (flat_steps == 0 || error < 0.5 * min_error) {
+        min_error = error;
         flat_steps = std::min(flat_steps, 1);
       } else if (flat_steps >= kMaxFlatSteps) {
         result.stalled = true;

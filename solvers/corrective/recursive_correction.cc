@@ -13,14 +13,14 @@ using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
 // u += J y of one part
-void AddRead(const MappedPart& part, const double* y, Vector3d* u) {
+void AddProduct(const MappedPart& part, const double* y, Vector3d* u) {
   const double* J = part.J.data();
   for (int j = 0; j < part.height; ++j, J += 3)
     for (int r = 0; r < 3; ++r) (*u)[r] = std::fma(J[r], y[part.row + j], (*u)[r]);
 }
 
 // f = Jᵀ g
-void CalcPush(const MappedPart& part, const Vector3d& g, double* f) {
+void MultiplyTransposed(const MappedPart& part, const Vector3d& g, double* f) {
   const double* J = part.J.data();
   for (int j = 0; j < part.height; ++j, J += 3) f[j] = J[0] * g[0] + J[1] * g[1] + J[2] * g[2];
 }
@@ -46,7 +46,7 @@ constexpr int kMaxPauses = 4, kMaxProximal = 15;
 constexpr double kStalled = 0.9;
 constexpr int kMaxStalls = 2;
 // Accelerated recursions without a new smallest residual.
-constexpr int kPatience = 8;
+constexpr int kStagnationLimit = 8;
 // Growth of the residual over the smallest one at which acceleration is abandoned, and the smallest
 // part of a solution's change that recursions take then.
 constexpr double kMaxSetback = 20, kMinPart = 1.0 / 16;
@@ -107,7 +107,7 @@ Vector3d CalcRelativeVelocity(const CorrectiveProblem& problem, const Corrective
                               std::span<const double> y) {
   Vector3d u = Vector3d::Zero();
   for (int p = contact.first_part; p < contact.first_part + contact.num_parts; ++p)
-    AddRead(problem.parts[p], y.data(), &u);
+    AddProduct(problem.parts[p], y.data(), &u);
   return u;
 }
 
@@ -144,7 +144,7 @@ void RecursiveCorrection::Push(const MappingCompliance& compliance,
     const MappedPart& part = problem.parts[p];
     if (part.block < 0) continue;
     double f[6];
-    CalcPush(part, g, f);
+    MultiplyTransposed(part, g, f);
     for (int j = 0; j < part.height; ++j) F_[part.row + j] += f[j];
     if (moves) compliance.AddColumns(part.block, part.row, part.height, f, y_.data());
   }
@@ -152,8 +152,8 @@ void RecursiveCorrection::Push(const MappingCompliance& compliance,
 
 // Impulse to apply for a spring in A, beyond what A contributes: λ + J (y − y_free) / R with
 // λ = −δ / (h R), at the current linearisation.
-double RecursiveCorrection::CalcSpringPush(const CorrectiveProblem& problem, int contact,
-                                           double h) const {
+double RecursiveCorrection::CalcSpringImpulse(const CorrectiveProblem& problem, int contact,
+                                              double h) const {
   const CorrectiveContact& row = problem.contacts[contact];
   const Vector3d u_free = CalcRelativeVelocity(problem, row, problem.y_free);
   return (row.u_reference.z() - u_free.z() - row.gap / h) / row.compliance;
@@ -179,9 +179,9 @@ void RecursiveCorrection::Refresh(const MappingCompliance& compliance,
   for (int i = first; i < last; ++i) {
     CorrectiveContact& contact = problem->contacts[i];
     if (contact.is_in_tangent) {
-      const Vector3d push(0, 0, CalcSpringPush(*problem, i, options.h));
-      spring_change_.Add(result_.impulse[i], push, contact.compliance, options.h);
-      result_.impulse[i] = push;
+      const Vector3d impulse(0, 0, CalcSpringImpulse(*problem, i, options.h));
+      spring_change_.Add(result_.impulse[i], impulse, contact.compliance, options.h);
+      result_.impulse[i] = impulse;
       continue;
     }
     const Matrix3d R_CW = contact.R_WC.transpose();
@@ -203,9 +203,9 @@ void RecursiveCorrection::Refresh(const MappingCompliance& compliance,
       const MappedPart& part = problem->parts[p];
       if (part.block < 0) continue;
       double f[6], before[6];
-      CalcPush(part, g, f);
+      MultiplyTransposed(part, g, f);
       if (!is_first || contact.is_in_tangent) {
-        CalcPush(is_linear ? part : old_parts_[p - offset], work_[i].impulse_W, before);
+        MultiplyTransposed(is_linear ? part : old_parts_[p - offset], work_[i].impulse_W, before);
         for (int j = 0; j < part.height; ++j) f[j] -= before[j];
       }
       for (int j = 0; j < part.height; ++j) F_[part.row + j] += f[j];
@@ -301,7 +301,7 @@ void RecursiveCorrection::UpdateAll(const MappingCompliance& compliance, double 
     work_[i].delta = R_CW * (contact.slip_W - h * contact.u_reference);
     work_[i].delta.z() = contact.gap - h * contact.R_WC.col(2).dot(contact.u_reference);
     if (contact.is_in_tangent) {
-      result_.impulse[i].z() = CalcSpringPush(*problem, i, h);
+      result_.impulse[i].z() = CalcSpringImpulse(*problem, i, h);
     } else {
       result_.impulse[i] =
           ClipToCone(R_CW * work_[i].impulse_W, contact.friction, contact.lower, contact.upper);
@@ -439,13 +439,14 @@ void RecursiveCorrection::Converge(const MappingCompliance& compliance,
       if (stalls == kMaxPauses || ++proximal > kMaxProximal) change_to(Mode::kExact);
     } else if (mode == Mode::kAccelerated) {
       stalls = last > best.residual ? stalls + 1 : 0;
-      if (last > kMaxSetback * best.residual || stalls > kPatience) {
+      if (last > kMaxSetback * best.residual || stalls > kStagnationLimit) {
         restore();
         last = best.residual;
         part = std::max(0.5 * part, kMinPart);
         change_to(Mode::kShortened);
       }
-    } else if (progress > kStalled && ++stalls == (mode == Mode::kExact ? kMaxStalls : kPatience)) {
+    } else if (progress > kStalled &&
+               ++stalls == (mode == Mode::kExact ? kMaxStalls : kStagnationLimit)) {
       change_to(Mode::kAccelerated);
     }
 
@@ -536,7 +537,7 @@ void RecursiveCorrection::Solve(const MappingCompliance& compliance,
   // springs first, so that frames are those of the true free motion
   for (int i = 0; i < count; ++i) {
     if (!problem->contacts[i].is_in_tangent) continue;
-    result_.impulse[i] = Vector3d(0, 0, CalcSpringPush(*problem, i, options.h));
+    result_.impulse[i] = Vector3d(0, 0, CalcSpringImpulse(*problem, i, options.h));
     Push(compliance, *problem, i, result_.impulse[i],
          options.scheme != CorrectionOptions::Scheme::kStandard);
   }

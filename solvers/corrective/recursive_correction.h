@@ -183,7 +183,7 @@ class RecursiveCorrection {
                int first, int last, CorrectiveProblem* problem, Relinearisation* geometry);
   void Push(const MappingCompliance& compliance, const CorrectiveProblem& problem, int contact,
             const Eigen::Vector3d& impulse_W, bool moves);
-  double CalcSpringPush(const CorrectiveProblem& problem, int contact, double h) const;
+  double CalcSpringImpulse(const CorrectiveProblem& problem, int contact, double h) const;
   double Sweep(const MappingCompliance& compliance, const CorrectionOptions& options,
                CorrectiveProblem* problem, Relinearisation* geometry);
   // Fills w_entries_ and w_values_ with J = Rᵀ P H.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "solvers/problem/friction_cone.h"
 
@@ -55,6 +56,61 @@ double CalcLawResidual(const NonsmoothProblem& problem, const Impulses& impulses
     note(CalcRowResidual(problem.rows[i], system.rows[k].W, CalcRowRate(system, k, v),
                          impulses.rows[k] / h, h));
   }
+  return std::isfinite(sum) ? worst : sum;
+}
+
+double CalcSetResidual(const NonsmoothProblem& problem, const Impulses& impulses,
+                       std::span<const double> set_forces, std::span<const double> v,
+                       SetResidualScratch* scratch) {
+  const IslandView& island = problem.island;
+  const ConstraintSystem& system = *island.system;
+  const double h = problem.h;
+  const std::size_t num_sets = problem.sets.size();
+  scratch->error.assign(kSetRows * num_sets, 0.0);
+  scratch->E.resize(kSetRows * kSetRows * num_sets);
+  scratch->J.resize(kSetRows * kSetColumns * num_sets);
+  island.Gather(v, &scratch->v);
+  if (num_sets > 0 &&
+      !problem.set_rows->Evaluate(scratch->v, set_forces, scratch->J, scratch->E, scratch->error))
+    return std::numeric_limits<double>::quiet_NaN();
+
+  // impulses of all constraints
+  std::vector<double>& momentum = scratch->momentum;
+  momentum.assign(island.num_velocities, 0.0);
+  AddSetsTransposed(problem.sets, scratch->J, set_forces, momentum);
+  for (double& p : momentum) p *= -h;
+  const auto subtract = [&](std::span<const IslandView::Entry> entries, const double* impulse,
+                            int height) {
+    for (const IslandView::Entry& entry : entries) {
+      const double* J = system.J(entry);
+      double* to = &momentum[island.first_of(entry)];
+      for (int j = 0; j < entry.columns; ++j) {
+        for (int r = 0; r < height; ++r) to[j] -= *J++ * impulse[r];
+      }
+    }
+  };
+  for (const int c : island.contacts)
+    subtract(system.entries_of(system.contacts[c]), impulses.contacts[c].data(), 3);
+  for (const int k : island.rows) subtract(system.entries_of(system.rows[k]), &impulses.rows[k], 1);
+
+  double worst = 0, sum = 0;  // the sum detects NaN, which std::max drops
+  const auto note = [&](double error) {
+    worst = std::max(worst, std::abs(error));
+    sum += error;
+  };
+  for (const double error : scratch->error) note(error);
+  // momenta of the change from the free motion
+  for (int b = 0; b < island.num_blocks(); ++b) {
+    for (int i = 0; i < island.block(b).size; ++i)
+      scratch->v[island.first_of_block(b) + i] -= system.v_star[island.block(b).first + i];
+  }
+  island.ForEachMass([&](int first, int size, const double* A, bool) {
+    for (int i = 0; i < size; ++i) {
+      double p = momentum[first + i];
+      for (int j = 0; j < size; ++j) p += A[size * j + i] * scratch->v[first + j];
+      note(h * p / A[(size + 1) * i]);
+    }
+  });
   return std::isfinite(sum) ? worst : sum;
 }
 

@@ -29,11 +29,14 @@ class PackedRows {
   struct Rows {
     int height, num_parts;
   };
+  // Four velocities or, where no more than two are left, two: what is padded would be read and
+  // written together with the next body, and wait for it.
   struct Part {
     int first;
+    bool is_narrow;
   };
   std::vector<Rows> rows_;
-  std::vector<Part> parts_;     // four velocities each
+  std::vector<Part> parts_;
   std::vector<double> values_;  // of each part, row by row
 };
 

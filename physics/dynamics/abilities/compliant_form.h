@@ -1,9 +1,12 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <span>
 
 namespace pliant::physics {
+
+class BlockStep;
 
 // A posed BlockStep in compliance form (macklin2019 §9): each of its groups of velocities is a body
 // of its own, so that A is block-diagonal by group. Sets of six rows on twelve velocities couple
@@ -28,6 +31,16 @@ class CompliantForm {
   // semi-definite) and the error. False when a value is not finite.
   virtual bool Evaluate(std::span<const double> v, std::span<const double> forces,
                         std::span<double> J, std::span<double> E, std::span<double> error) = 0;
+  // Sets whose indefinite compliance was projected: the largest number in any one Evaluate of the
+  // step.
+  virtual int max_projected() const { return 0; }
+};
+
+// A block with a step in compliance form beside its usual one.
+class Compliant {
+ public:
+  virtual ~Compliant() = default;
+  virtual std::unique_ptr<BlockStep> NewCompliantStep() const = 0;
 };
 
 }  // namespace pliant::physics

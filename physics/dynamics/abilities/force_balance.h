@@ -14,6 +14,8 @@
 
 namespace pliant::physics {
 
+class BlockStep;
+
 // Six rows, angular then linear, in W.
 using SpatialColumns = Eigen::Matrix<double, 6, Eigen::Dynamic>;
 
@@ -68,6 +70,16 @@ class ForceBalance {
 
   // Internals of the block at the end of the step; they stay as they are by default.
   virtual void StoreInternals(std::vector<double>* /*internals*/) const {}
+};
+
+// A block whose equation of motion can be evaluated at any positions and velocities.
+class EquationOfMotion {
+ public:
+  virtual ~EquationOfMotion() = default;
+  virtual std::unique_ptr<ForceBalance> NewForceBalance() const = 0;
+  // A step for methods that take the forces from the ForceBalance: A and the free motion need
+  // nothing but inertia, where that is cheaper than NewStep.
+  virtual std::unique_ptr<BlockStep> NewMassStep() const = 0;
 };
 
 }  // namespace pliant::physics

@@ -23,12 +23,18 @@ class NodeSet {
   virtual IndexRange nodes_of(int /*part*/) const { return {0, num_nodes()}; }
   // Whether a node's motion is prescribed by a body that the block follows.
   virtual bool is_node_prescribed(int /*node*/) const { return false; }
+  // As FrameSet::contact_beta. Bodies that deform have many contacts with light nodes: stiffer ones
+  // would cost iterations.
+  virtual double contact_beta() const { return 1; }
   // Velocity of a point attached to nodes [m/s].
   virtual Eigen::Vector3d CalcPointVelocity(const BlockState& state,
                                             const Attachment& point) const = 0;
   // Angular velocity in W of the rigid motion with the same angular momentum of the part about its
   // centre of mass, ω = I⁻¹ L [rad/s].
   virtual Eigen::Vector3d CalcAngularVelocity(const BlockState& state, int part) const = 0;
+  // Largest speed within the block that the velocities of its nodes do not show, such as that of
+  // particles which turn and stretch on the spot [m/s].
+  virtual double CalcInnerSpeed(const BlockState& /*state*/) const { return 0; }
   // Rate at which the block turns, or the part of it that turns or shears fastest, where its step
   // takes that as small [rad/s].
   virtual double CalcTurningRate(const BlockState& state) const;

@@ -53,6 +53,12 @@ inline constexpr std::array<std::string_view, 14> kCompromiseNames{"newton_above
                                                                    "recursions_over_plan",
                                                                    "start_directions"};
 
+// Whether a kind is further work, after which the step is as exact as any other.
+constexpr bool IsFurtherWork(Compromise kind) {
+  return kind == Compromise::kConeIterationsOverBudget || kind == Compromise::kHalved ||
+         kind == Compromise::kRecursionsOverPlan;
+}
+
 // Number of occurrences of each compromise.
 class CompromiseCounts {
  public:

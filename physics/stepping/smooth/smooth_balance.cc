@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "physics/spatial/demand.h"
+
 namespace pliant::physics {
 
 using Eigen::MatrixXd;
@@ -41,8 +43,9 @@ double CutAbove(double f, double upper, double* slope) {
 SmoothBalance::SmoothBalance(const Model& model) : model_(model) {
   int num_frames = 0;
   for (std::size_t b = 0; b < model.blocks.size(); ++b) {
-    blocks_.push_back(model.blocks[b]->NewForceBalance());
     const BlockAbilities& abilities = model.abilities[b];
+    PLIANT_DEMAND(abilities.equation != nullptr);
+    blocks_.push_back(abilities.equation->NewForceBalance());
     first_frame_.push_back(num_frames);
     first_node_.push_back(abilities.nodes != nullptr ? model.velocity_offsets[b] : 0);
     const int frames = abilities.frames != nullptr ? abilities.frames->num_frames() : 0;

@@ -67,29 +67,24 @@ class SmoothStepper final : public Stepper {
     if (!status.ok()) return status;
     timer.Lap(Phase::kPose);
 
+    // in the end, nothing overlaps that did not before: contacts that would rest deeper get as
+    // stiff as to rest at δ/2 (larionov2023 §IV-D)
     double stiffening = state->smooth.stiffening;
-    for (int look = 0;; ++look) {
+    const auto solve = [&] {
       for (int k = 0;; ++k) {
-        status = SolveStep(*state, h, stiffening, report);
-        if (!status.ok()) return status;
-        // in the end, nothing overlaps that did not before: contacts that would rest deeper get as
-        // stiff as to rest at δ/2 (larionov2023 §IV-D)
-        if (smallest_gap_ >= 0 || report->reason != StopReason::kConverged) break;
+        absl::Status solved = SolveStep(*state, h, stiffening, report);
+        if (!solved.ok() || smallest_gap_ >= 0 || report->reason != StopReason::kConverged)
+          return solved;
         if (k == kMaxStiffenings) {
           report->End(StopReason::kResidual);
-          break;
+          return solved;
         }
         stiffening *= 4 * (1 - smallest_gap_) * (1 - smallest_gap_);
         ++report->compromises[Compromise::kStiffened];
       }
-      if (look == kMaxRedetections) {
-        ++report->compromises[Compromise::kRedetectionLimit];
-        break;
-      }
-      const absl::StatusOr<bool> more = Redetect(*state, h);
-      if (!more.ok()) return more.status();
-      if (!*more) break;
-    }
+    };
+    status = SolveAndRedetect(kMaxRedetections, report, solve, [&] { return Redetect(*state, h); });
+    if (!status.ok()) return status;
     timer.Lap(Phase::kSolve);
 
     // the balance of the last stage once more, outside the solver

@@ -127,11 +127,16 @@ void ReportDropped(const ContactDetector::Counts& counts, StepReport* report) {
 void ReportBlocks(const StepBlocks& blocks, const State& state, StepReport* report) {
   for (int b = 0; b < blocks.count(); ++b) {
     if (blocks.sleeping.sleeps(b)) continue;
-    const FreeMotionReport of_block = blocks.steps[b]->free_motion_report();
-    report->newton_iterations = std::max(report->newton_iterations, of_block.iterations);
-    report->newton_residual = std::max(report->newton_residual, of_block.residual);
-    report->projected_elements += of_block.projected_elements;
-    report->compromises[Compromise::kNewtonAboveTolerance] += of_block.is_above_tolerance;
+    const StepAbilities& abilities = blocks.abilities[b];
+    if (abilities.nonlinear != nullptr) {
+      const FreeMotionReport of_block = abilities.nonlinear->free_motion_report();
+      report->newton_iterations = std::max(report->newton_iterations, of_block.iterations);
+      report->newton_residual = std::max(report->newton_residual, of_block.residual);
+      report->projected_elements += of_block.projected_elements;
+      report->compromises[Compromise::kNewtonAboveTolerance] += of_block.is_above_tolerance;
+    }
+    if (abilities.compliance != nullptr)
+      report->projected_elements += abilities.compliance->max_projected();
     const JointSet* joints = blocks.model.abilities[b].joints;
     if (joints == nullptr) continue;
     report->joint_drift =
@@ -156,7 +161,7 @@ void AdvanceBlocks(std::span<const double> v, std::span<const double> v_position
                                   of_position = blocks->spaces.Part(b, v_position);
     step.Integrate(of_position, model.StateOf(state, b));
     if (!std::ranges::equal(of_block, of_position))
-      step.StoreVelocities(of_block, model.StateOf(state, b));
+      blocks->StoreVelocities(b, of_block, model.StateOf(state, b));
   });
 }
 

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 
 #include "physics/contact/contact_detection.h"
+#include "physics/stepping/report/step_report.h"
 #include "physics/stepping/step/pose.h"
 #include "physics/stepping/step/travel_change.h"
 
@@ -40,5 +41,22 @@ absl::Status DetectContacts(const State& state, StepBlocks* blocks, StepContacts
 // the others.
 absl::StatusOr<bool> RedetectContacts(std::span<const double> v, const State& state,
                                       StepBlocks* blocks, StepContacts* contacts);
+
+// Solves, and detects contacts again where the solution leads, until none are new or the limit is
+// reached: `redetect()` returns whether there are new ones, which are then posed.
+template <typename Solve, typename Redetect>
+absl::Status SolveAndRedetect(int max_redetections, StepReport* report, const Solve& solve,
+                              const Redetect& redetect) {
+  for (int k = 0;; ++k) {
+    if (absl::Status status = solve(); !status.ok()) return status;
+    if (k == max_redetections) {
+      if (k > 0) ++report->compromises[Compromise::kRedetectionLimit];
+      return absl::OkStatus();
+    }
+    const absl::StatusOr<bool> more = redetect();
+    if (!more.ok()) return more.status();
+    if (!*more) return absl::OkStatus();
+  }
+}
 
 }  // namespace pliant::physics

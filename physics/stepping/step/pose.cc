@@ -86,18 +86,31 @@ void PoseBlock(int b, const State& state, StepBlocks* blocks) {
       blocks->steps[b]->Pose(blocks->stage, blocks->model.StateOf(state, b), blocks->inputs[b]);
 }
 
+// The block's step with the terms that the method requires, where it has such a form.
+std::unique_ptr<BlockStep> NewStep(const Model& model, int b, Terms terms) {
+  const BlockAbilities& abilities = model.abilities[b];
+  if (terms == Terms::kCompliance && abilities.compliance != nullptr)
+    return abilities.compliance->NewCompliantStep();
+  if (terms == Terms::kMass && abilities.equation != nullptr)
+    return abilities.equation->NewMassStep();
+  return model.blocks[b]->NewStep();
+}
+
 }  // namespace
 
 StepBlocks::StepBlocks(const Model& model, Terms terms)
     : model(model), terms(terms), motions(model) {
-  for (const auto& block : model.blocks) {
-    steps.push_back(terms == Terms::kCompliance ? block->NewCompliantStep()
-                    : terms == Terms::kMass     ? block->NewMassStep()
-                                                : block->NewStep());
+  for (int b = 0; b < static_cast<int>(model.blocks.size()); ++b) {
+    steps.push_back(NewStep(model, b, terms));
     abilities.push_back(steps.back()->abilities());
-    followed_bodies.push_back(block->followed_bodies());
-    is_prescribed.push_back(block->is_prescribed());
-    if (is_prescribed.back()) prescribed.push_back(count() - 1);
+    const PrescribedMotion* motion = model.abilities[b].prescribed;
+    followed_bodies.push_back(motion != nullptr ? motion->followed_bodies() : std::vector<int>());
+    is_prescribed.push_back(motion != nullptr && motion->is_complete());
+    if (is_prescribed.back()) prescribed.push_back(b);
+    const BlockAbilities& of_block = model.abilities[b];
+    contact_beta.push_back(of_block.nodes != nullptr    ? of_block.nodes->contact_beta()
+                           : of_block.frames != nullptr ? of_block.frames->contact_beta()
+                                                        : FrameSet::kRigidBeta);
   }
   int num_velocities = 0;
   for (const auto& block : model.blocks) num_velocities += block->num_velocities();
@@ -112,6 +125,18 @@ StepBlocks::StepBlocks(const Model& model, Terms terms)
   inputs.resize(steps.size());
   statuses.resize(steps.size());
   is_posed.resize(steps.size());
+}
+
+void StepBlocks::CalcStateVelocities(int block, std::span<const double> v,
+                                     std::span<double> state_v) const {
+  if (const VelocityMap* map = abilities[block].map) return map->CalcStateVelocities(v, state_v);
+  std::ranges::copy(v, state_v.begin());
+}
+
+void StepBlocks::StoreVelocities(int block, std::span<const double> v,
+                                 MutableBlockState state) const {
+  if (const VelocityMap* map = abilities[block].map) return map->StoreVelocities(v, state);
+  std::ranges::copy(v, state.v.begin());
 }
 
 absl::Status PoseBlocks(const Inputs& inputs, const Stage& stage, const State& state,

@@ -54,6 +54,7 @@ struct StepBlocks {
   std::vector<StepAbilities> abilities;
   std::vector<char> is_prescribed;  // has no unknowns; other blocks may follow it
   std::vector<std::vector<int>> followed_bodies;
+  std::vector<double> contact_beta;  // FrameSet::contact_beta, or that of a NodeSet
   // An actuator with a given effort on a channel of the block.
   struct Motor {
     int actuator, channel;
@@ -78,6 +79,12 @@ struct StepBlocks {
   std::vector<absl::Status> statuses;  // of each block's last operation
 
   int count() const { return static_cast<int>(steps.size()); }
+
+  // Velocities of the State from those of a block's space.
+  void CalcStateVelocities(int block, std::span<const double> v, std::span<double> state_v) const;
+  // Replaces the velocities of a block at the end of the step by those of the solution v, where
+  // other velocities have advanced its positions.
+  void StoreVelocities(int block, std::span<const double> v, MutableBlockState state) const;
 
   // Calls f(i) for 0 ≤ i < count, in parallel when `is_parallel`.
   template <typename F>

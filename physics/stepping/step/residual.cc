@@ -42,9 +42,11 @@ double CalcResidual(std::span<const double> v, std::span<const double> exerted, 
                             diagonal = blocks.spaces.Part(b, scratch->diagonal);
     blocks.steps[b]->CalcResidualTerms(blocks.spaces.Part(b, v), residual, momentum, diagonal);
     ResidualScratch::Squares& sum = scratch->squares[b];
-    const BlockStep::ResidualScale scale = blocks.steps[b]->CalcResidualScale();
-    sum.rounding = scale.rounding;
-    sum.force = scale.force;
+    if (const NonlinearBalance* nonlinear = blocks.abilities[b].nonlinear) {
+      const NonlinearBalance::ResidualScale scale = nonlinear->CalcResidualScale();
+      sum.rounding = scale.rounding;
+      sum.force = scale.force;
+    }
     sum.impulse = SubtractExerted(blocks, participation, b, exerted, diagonal, residual);
     for (std::size_t i = 0; i < residual.size(); ++i) {
       const double weight = 1 / diagonal[i];

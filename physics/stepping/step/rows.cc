@@ -110,9 +110,9 @@ ConstraintSystem::Contact BuildContact(const StepBlocks& blocks, const ContactPo
     const Attachment& side = sign < 0 ? contact.a : contact.b;
     if (side.block == kWorldBlock) continue;
     const BlockStep& step = *blocks.steps[side.block];
-    result.bias += sign * (R_WC.transpose() * step.CalcPrescribedVelocity(side));
     buffer->block_rows.Clear();
     step.AppendRows(side, &buffer->block_rows);
+    result.bias += sign * (R_WC.transpose() * buffer->block_rows.prescribed);
     for (const BlockRows::Part& part : buffer->block_rows.parts()) {
       double* to = FindOrAddEntry(3, side.block, part, buffer);
       const double* J = buffer->block_rows.matrix(part);
@@ -219,13 +219,13 @@ void AddTerm(const StepBlocks& blocks, const ConstraintTerm& term, RowBuffer* bu
     buffer->block_rows.Clear();
     step.AppendRows(side, &buffer->block_rows);
     append(term.linear_W);
-    row->bias += term.linear_W.dot(step.CalcPrescribedVelocity(side));
+    row->bias += term.linear_W.dot(buffer->block_rows.prescribed);
   }
   if (!term.angular_W.isZero(0)) {
     buffer->block_rows.Clear();
     abilities.frames->AppendAngularRows(side, &buffer->block_rows);
     append(term.angular_W);
-    row->bias += term.angular_W.dot(abilities.frames->CalcPrescribedAngularVelocity(side));
+    row->bias += term.angular_W.dot(buffer->block_rows.prescribed);
   }
 }
 
@@ -266,8 +266,10 @@ void CollectConstraints(const State& state, const StepBlocks& blocks, std::vecto
                         ConstraintSet* constraints) {
   constraints->Clear();
   const auto is_awake = [&](int block) { return !blocks.sleeping.sleeps(block); };
-  for (int b = 0; b < blocks.count(); ++b)
-    if (is_awake(b)) blocks.steps[b]->AppendConstraints(b, constraints);
+  for (int b = 0; b < blocks.count(); ++b) {
+    const JointStep* joints = blocks.abilities[b].joints;
+    if (joints != nullptr && is_awake(b)) joints->AppendConstraints(b, constraints);
+  }
   AppendActuatorRows(blocks.model, state, blocks.controls, blocks.gains, blocks.holds, blocks.steps,
                      is_awake, scratch, constraints);
   AppendModelConstraints(blocks.model, state, blocks.motions, blocks.stage.h, is_awake,

@@ -127,6 +127,14 @@ void WakeByInputs(const Inputs& inputs, const StepBlocks& blocks, const State& s
   }
 }
 
+// Whether a block is slow enough to count as at rest.
+bool IsAtRest(const Model& model, const State& state, int block) {
+  for (const double v : model.Velocities(state, block))
+    if (!(std::abs(v) <= kRestSpeed)) return false;
+  const NodeSet* nodes = model.abilities[block].nodes;
+  return nodes == nullptr || nodes->CalcInnerSpeed(model.StateOf(state, block)) <= kRestSpeed;
+}
+
 }  // namespace
 
 void WakeDisturbed(const Inputs& inputs, const State& state, StepBlocks* blocks) {
@@ -165,9 +173,7 @@ void PutToSleep(std::span<const int> island_of_block, int num_islands, StepBlock
   island_rest.assign(num_islands, std::numeric_limits<int>::max());
   for (int b = 0; b < count; ++b) {
     if (rest[b] < 0 || blocks->is_prescribed[b]) continue;
-    const bool is_still =
-        !sleeping.disturbed[b] &&
-        blocks->model.blocks[b]->IsAtRest(blocks->model.StateOf(*state, b), kRestSpeed);
+    const bool is_still = !sleeping.disturbed[b] && IsAtRest(blocks->model, *state, b);
     rest[b] = is_still ? std::min(rest[b] + 1, sleeping.steps_to_sleep) : 0;
     if (island_of_block[b] >= 0)
       island_rest[island_of_block[b]] = std::min(island_rest[island_of_block[b]], rest[b]);

@@ -278,6 +278,32 @@ TEST(BroadPhase, GivesUpWhereEverythingOverlaps) {
   }
 }
 
+// A contact that carried an impulse and slides is kept beyond the margin, up to a gap of
+// sliding_time μ ‖v_t‖ = 10 mm.
+TEST(ContactDetector, KeepsSlidingContactsUpToTheGapThatAMethodAsksFor) {
+  ContactWorld world;
+  world.model.contact.margin = 0.002;
+  world.model.contact.friction = 0.5;
+  world.AddRigid(HalfSpace{}, {}, Motion::kFixed);
+  world.AddRigid(Sphere{0.05}, At(0, 0, 0.05));
+  auto moving = std::make_shared<PlacedBlock>(0);
+  moving->v_W = {1, 0, 0};
+  world.model.blocks[0] = moving;
+  const std::vector<ContactPoint> touching = world.Detect();
+  ASSERT_EQ(touching.size(), 1u);
+  const auto count = [&](double gap, double sliding_time) {
+    world.Place(1, At(0, 0, 0.05 + gap));
+    ContactDetector detector(world.model);
+    detector.set_sliding_time(sliding_time);
+    return detector.Detect(world.state, 0.01).size();
+  };
+  EXPECT_EQ(count(0.011, 0.02), 0u);
+  world.state.contacts = {{touching[0].key, {0, 0, 1}}};
+  EXPECT_EQ(count(0.011, 0), 0u);
+  EXPECT_EQ(count(0.011, 0.02), 1u);
+  EXPECT_EQ(count(0.013, 0.02), 0u);
+}
+
 // Points dropped from a manifold are counted: of the plate's 21 × 21 lower vertices, sixteen are
 // kept.
 TEST(ContactDetector, CountsThePointsThatAManifoldLeavesOut) {

@@ -34,6 +34,7 @@ class PlacedBlock : public DynamicsBlock, public FrameSet, public NodeSet {
     RigidTransform& X = frames[0].X_WB;
     for (int i = 0; i < 9; ++i) X.R(i % 3, i / 3) = q[i];
     X.p = {q[9], q[10], q[11]};
+    frames[0].v_W = v_W;
   }
   int num_nodes() const override { return num_nodes_; }
   bool is_node_prescribed(int node) const override {
@@ -59,6 +60,7 @@ class PlacedBlock : public DynamicsBlock, public FrameSet, public NodeSet {
   }
 
   std::vector<int> prescribed;
+  Eigen::Vector3d v_W = Eigen::Vector3d::Zero();  // of the frame
 
  private:
   int num_nodes_;

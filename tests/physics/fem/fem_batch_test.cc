@@ -56,7 +56,8 @@ class FemBatchTest : public ::testing::Test {
     for (double& x : ring.q) x += uniform(random);
     for (double& x : ring.v) x += 10 * uniform(random);
     for (int node = 20 + k; node < 90; node += 9 - k % 5) ring.participants.push_back(node);
-    ring.inputs.targets.resize(block.followed_bodies().size());
+    if (const PrescribedMotion* motion = block.abilities().prescribed)
+      ring.inputs.targets.resize(motion->followed_bodies().size());
     return ring;
   }
 

@@ -300,7 +300,7 @@ TEST(FemBlock, PrescribedVerticesLandWhereTheyBelongAndTheRestSolvesTheSystem) {
   FemParameters p = MakeBar();
   p.prescribed = {{0, 4, {}}, {1, 4, {}}, {2, 4, {}}, {3, 4, {}}};
   Fixture f(p);
-  EXPECT_EQ(f.block->followed_bodies(), std::vector<int>{4});
+  EXPECT_EQ(f.block->abilities().prescribed->followed_bodies(), std::vector<int>{4});
   const auto step = f.block->NewStep();
   BlockInputs inputs;
   inputs.targets = {{RotationFromVector({0, 0.1, 0}).toRotationMatrix(), {0.01, 0, 0.02}}};
@@ -327,6 +327,8 @@ TEST(FemBlock, PrescribedVerticesLandWhereTheyBelongAndTheRestSolvesTheSystem) {
   step->AppendRows(point, &rows);
   ASSERT_EQ(rows.parts().size(), 1u);
   EXPECT_EQ(rows.parts()[0].group, 5);
+  const Vector3d halfway = (VectorAt(f.q, 9) - VectorAt(start, 9)) / 0.02;
+  EXPECT_LT((rows.prescribed - halfway).norm(), 1e-13);
 }
 
 // Attaches a point to many nodes, as a quadratic kernel would: its velocity is their weighted sum.

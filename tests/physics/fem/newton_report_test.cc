@@ -27,7 +27,7 @@ FreeMotionReport PoseTwistedCube(const NewtonOptions& newton) {
   }
   const absl::Status status = PoseBlock(*step, {0.01}, q, v);
   EXPECT_TRUE(status.ok()) << status;
-  return step->free_motion_report();
+  return step->abilities().nonlinear->free_motion_report();
 }
 
 TEST(NewtonReport, AToleranceThatIsMetIsNoCompromise) {

@@ -34,7 +34,7 @@ class ReducedMomentum : public ::testing::TestWithParam<const char*> {
     }
     step_ = block_->NewStep();
     BlockInputs inputs;
-    inputs.targets.resize(block_->followed_bodies().size());
+    inputs.targets.resize(block_->abilities().prescribed->followed_bodies().size());
     const absl::Status status = PoseBlock(*step_, {0.01, 1, 1, {0, 0, -9.81}}, q_, v_, inputs);
     EXPECT_TRUE(status.ok()) << status;
   }

@@ -199,7 +199,7 @@ bodies:
   const DynamicsBlock& block = *model->blocks[0];
   // half of the 4 m³ is three times as dense
   EXPECT_NEAR(block.mass(0), 2 * 1 + 2 * 3, 1e-12);
-  EXPECT_THAT(block.followed_bodies(), ElementsAre(-1));
+  EXPECT_THAT(block.abilities().prescribed->followed_bodies(), ElementsAre(-1));
 }
 
 TEST(SceneModel, MergeKeysFillWhatAMapDoesNotSay) {

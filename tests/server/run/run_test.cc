@@ -160,6 +160,26 @@ bodies:
   EXPECT_THAT(Report()["fault"]["reason"], HasSubstr("travel_beyond_size"));
 }
 
+// A heavy box on a light one takes more recursions than planned, to the same tolerance.
+TEST_F(RunTest, StrictLetsFurtherWorkPass) {
+  options_.scene = folder_.Write("stack.yaml", R"(name: stack
+time_step: 0.01
+method: {corrective: {}}
+bodies:
+  - {name: table, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
+  - name: light
+    rigid: {motion: FREE, mass: 1, pose: {position: [0, 0, 0.1]},
+            shapes: [{box: {size: [0.2, 0.2, 0.2]}}]}
+  - name: heavy
+    rigid: {motion: FREE, mass: 1000, pose: {position: [0, 0, 0.3]},
+            shapes: [{box: {size: [0.2, 0.2, 0.2]}}]}
+)");
+  options_.strict = true;
+  ASSERT_EQ(Execute(), kDone) << err_.str();
+  EXPECT_GT(Report()["solver"]["recursions_over_plan"], 0);
+  EXPECT_EQ(Report()["solver"]["converged_fraction"], 1);
+}
+
 TEST_F(RunTest, StrictTakesWarningsForErrors) {
   options_.scene = folder_.Write("wide.yaml", R"(name: wide
 contact: {margin: 1}

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <random>
 #include <vector>
 
@@ -91,6 +92,45 @@ inline void AddRandomBodies(int count, int size, double mass, std::mt19937* rand
   }
   for (int i = 0; i < system.num_velocities; ++i) system.v_star.push_back(uniform(*random));
   system.linear_term.assign(system.num_velocities, 0.0);
+}
+
+// A line of nodes in which any `width` consecutive ones are coupled.
+inline BlockPattern MakeBandPattern(int nodes, int width) {
+  BlockPattern pattern;
+  pattern.num_nodes = nodes;
+  pattern.column_starts = {0};
+  for (int j = 0; j < nodes; ++j) {
+    for (int i = j; i < std::min(j + width, nodes); ++i) pattern.rows.push_back(i);
+    pattern.column_starts.push_back(static_cast<int>(pattern.rows.size()));
+  }
+  return pattern;
+}
+
+// Fills A with numbers of `draw`; `shift` on its diagonal makes it positive definite.
+template <typename Draw>
+void FillAtRandom(const Draw& draw, double shift, BlockMatrix* A) {
+  const BlockPattern& pattern = *A->pattern;
+  for (int j = 0; j < pattern.num_nodes; ++j) {
+    for (int k = pattern.column_starts[j]; k < pattern.column_starts[j + 1]; ++k) {
+      Eigen::Map<Eigen::Matrix3d> block(&A->values[9 * std::size_t(k)]);
+      block = Eigen::Matrix3d::NullaryExpr(draw);
+      if (pattern.rows[k] == j)
+        block = (block + block.transpose() + shift * Eigen::Matrix3d::Identity()).eval();
+    }
+  }
+}
+
+inline Eigen::MatrixXd ToDense(const BlockMatrix& A) {
+  const BlockPattern& pattern = *A.pattern;
+  Eigen::MatrixXd dense = Eigen::MatrixXd::Zero(3 * pattern.num_nodes, 3 * pattern.num_nodes);
+  for (int j = 0; j < pattern.num_nodes; ++j) {
+    for (int k = pattern.column_starts[j]; k < pattern.column_starts[j + 1]; ++k) {
+      const Eigen::Map<const Eigen::Matrix3d> block(&A.values[9 * std::size_t(k)]);
+      dense.block<3, 3>(3 * pattern.rows[k], 3 * j) = block;
+      dense.block<3, 3>(3 * j, 3 * pattern.rows[k]) = block.transpose();
+    }
+  }
+  return dense;
 }
 
 }  // namespace pliant::solvers

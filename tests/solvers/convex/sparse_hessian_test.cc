@@ -16,20 +16,9 @@ class SparseHessianTest : public ::testing::Test {
  protected:
   static constexpr int kNodes = 40;
 
-  static BlockPattern MakePattern() {
-    BlockPattern pattern;
-    pattern.num_nodes = kNodes;
-    pattern.column_starts = {0};
-    for (int j = 0; j < kNodes; ++j) {
-      for (int i = j; i < std::min(j + 3, kNodes); ++i) pattern.rows.push_back(i);
-      pattern.column_starts.push_back(static_cast<int>(pattern.rows.size()));
-    }
-    return pattern;
-  }
-
-  SparseHessianTest() : random_(3), uniform_(-1, 1), pattern_(MakePattern()) {
+  SparseHessianTest() : random_(3), uniform_(-1, 1), pattern_(MakeBandPattern(kNodes, 3)) {
     for (int k = 0; k < kNodes; ++k) order_.push_back((7 * k) % kNodes);
-    for (BlockMatrix& A : strings_) Fill(&A);
+    for (BlockMatrix& A : strings_) FillAtRandom([this] { return uniform_(random_); }, 12, &A);
     for (const int size : {6, 7}) {
       Eigen::MatrixXd B(size, size);
       for (int i = 0; i < B.size(); ++i) B.data()[i] = uniform_(random_);
@@ -69,30 +58,6 @@ class SparseHessianTest : public ::testing::Test {
 
   std::span<const double> Dense(int k) const {
     return {dense_[k].data(), static_cast<std::size_t>(dense_[k].size())};
-  }
-
-  void Fill(BlockMatrix* A) {
-    for (int j = 0; j < kNodes; ++j) {
-      for (int k = pattern_.column_starts[j]; k < pattern_.column_starts[j + 1]; ++k) {
-        Eigen::Map<Eigen::Matrix3d> block(&A->values[9 * std::size_t(k)]);
-        for (int e = 0; e < 9; ++e) block.data()[e] = uniform_(random_);
-        // make it diagonally dominant
-        if (pattern_.rows[k] == j)
-          block = (block + block.transpose() + 12 * Eigen::Matrix3d::Identity()).eval();
-      }
-    }
-  }
-
-  Eigen::MatrixXd ToDense(const BlockMatrix& A) const {
-    Eigen::MatrixXd dense = Eigen::MatrixXd::Zero(3 * kNodes, 3 * kNodes);
-    for (int j = 0; j < kNodes; ++j) {
-      for (int k = pattern_.column_starts[j]; k < pattern_.column_starts[j + 1]; ++k) {
-        const Eigen::Map<const Eigen::Matrix3d> block(&A.values[9 * std::size_t(k)]);
-        dense.block<3, 3>(3 * pattern_.rows[k], 3 * j) = block;
-        dense.block<3, 3>(3 * j, 3 * pattern_.rows[k]) = block.transpose();
-      }
-    }
-    return dense;
   }
 
   WholeProblem WithDenseBlocks() const {

@@ -23,18 +23,8 @@ class StencilContactsTest : public ::testing::Test {
  protected:
   static constexpr int kNodes = 60, kStencil = 27, kChain = 12;
 
-  static BlockPattern MakeBand(int nodes, int width) {
-    BlockPattern pattern;
-    pattern.num_nodes = nodes;
-    pattern.column_starts = {0};
-    for (int j = 0; j < nodes; ++j) {
-      for (int i = j; i < std::min(j + width, nodes); ++i) pattern.rows.push_back(i);
-      pattern.column_starts.push_back(static_cast<int>(pattern.rows.size()));
-    }
-    return pattern;
-  }
-
-  StencilContactsTest() : line_(Fill(&line_pattern_)), chain_(Fill(&chain_pattern_)) {
+  StencilContactsTest() : line_(&line_pattern_), chain_(&chain_pattern_) {
+    for (BlockMatrix* A : {&line_, &chain_}) FillAtRandom([this] { return Draw(); }, 180, A);
     for (int k = 0; k < kNodes; ++k) order_.push_back((7 * k) % kNodes);
     for (int k = 0; k < kChain; ++k) chain_order_.push_back(k);
     for (const int size : {6, 7}) {
@@ -88,31 +78,6 @@ class StencilContactsTest : public ::testing::Test {
     const double* value = J.data();
     whole_.AddContactEntry(3 * node, 3, [&value] { return *value++; });
   }
-  BlockMatrix Fill(const BlockPattern* pattern) {
-    BlockMatrix A(pattern);
-    for (int j = 0; j < pattern->num_nodes; ++j) {
-      for (int k = pattern->column_starts[j]; k < pattern->column_starts[j + 1]; ++k) {
-        Map<Matrix3d> block(&A.values[9 * std::size_t(k)]);
-        block = Matrix3d::NullaryExpr([this] { return Draw(); });
-        // make it diagonally dominant
-        if (pattern->rows[k] == j)
-          block = (block + block.transpose() + 180 * Matrix3d::Identity()).eval();
-      }
-    }
-    return A;
-  }
-  static MatrixXd ToDense(const BlockMatrix& A) {
-    const int n = A.pattern->num_nodes;
-    MatrixXd dense = MatrixXd::Zero(3 * n, 3 * n);
-    for (int j = 0; j < n; ++j) {
-      for (int k = A.pattern->column_starts[j]; k < A.pattern->column_starts[j + 1]; ++k) {
-        const Map<const Matrix3d> block(&A.values[9 * std::size_t(k)]);
-        dense.block<3, 3>(3 * A.pattern->rows[k], 3 * j) = block;
-        dense.block<3, 3>(3 * j, 3 * A.pattern->rows[k]) = block.transpose();
-      }
-    }
-    return dense;
-  }
   WholeProblem WithDenseBlocks() const {
     WholeProblem whole = whole_;
     whole.system.blocks[0].A = Dense(2);
@@ -122,8 +87,8 @@ class StencilContactsTest : public ::testing::Test {
 
   std::mt19937 random_{11};
   std::uniform_real_distribution<double> uniform_{-1, 1};
-  const BlockPattern line_pattern_ = MakeBand(kNodes, kStencil),
-                     chain_pattern_ = MakeBand(kChain, 3);
+  const BlockPattern line_pattern_ = MakeBandPattern(kNodes, kStencil),
+                     chain_pattern_ = MakeBandPattern(kChain, 3);
   BlockMatrix line_, chain_;
   std::vector<int> order_, chain_order_;
   std::vector<MatrixXd> dense_;

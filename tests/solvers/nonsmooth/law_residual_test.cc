@@ -1,5 +1,6 @@
 #include "solvers/nonsmooth/law_residual.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -95,6 +96,61 @@ TEST_F(LawResidual, AsksNothingWhereNothingCanMove) {
   system_.contacts[0].W.setZero();
   v_[2] = -0.3;
   EXPECT_LE(Find(), 1e-16);
+}
+
+// A row along the particle's first velocity that holds it at 2.5 m/s and bends by 1e-4 m/N.
+class HeldRow final : public RowSets {
+ public:
+  bool Evaluate(std::span<const double> v, std::span<const double> lambda, std::span<double> J,
+                std::span<double> E, std::span<double> error) override {
+    std::fill(J.begin(), J.end(), 0.0);
+    std::fill(E.begin(), E.end(), 0.0);
+    std::fill(error.begin(), error.end(), 0.0);
+    J[0] = 1;
+    E[0] = 1e-4;
+    error[0] = 0.01 * (v[0] - 2.5) + 1e-4 * lambda[0];
+    return std::isfinite(error[0]);
+  }
+};
+
+class SetResidual : public LawResidual {
+ protected:
+  SetResidual() {
+    problem_.sets = {{0, -1, -1, -1}};
+    problem_.set_rows = &row_;
+  }
+  double FindOfSets() {
+    const WholeIsland whole(system_);
+    problem_.island = whole.view();
+    SetResidualScratch scratch;
+    return CalcSetResidual(problem_, impulses_, forces_, v_, &scratch);
+  }
+
+  HeldRow row_;
+  std::vector<double> forces_ = std::vector<double>(6);
+};
+
+TEST_F(SetResidual, IsZeroAtTheSolution) {
+  EXPECT_LE(FindOfSets(), 1e-16);
+}
+
+TEST_F(SetResidual, IsTheErrorOfARow) {
+  v_[0] = 2.8;
+  impulses_.contacts[0].x() = -0.4;  // balances momentum
+  EXPECT_NEAR(FindOfSets(), 0.3 * kStep, 1e-15);
+}
+
+TEST_F(SetResidual, IsTheMotionThatAForceWouldHaveGiven) {
+  forces_[0] = 4;
+  impulses_.contacts[0].x() = -1 - kStep * 4;  // balances momentum, but the row bends
+  EXPECT_NEAR(FindOfSets(), 4e-4, 1e-15);
+  impulses_.contacts[0] = Vector3d(-1, 0, 32);  // unbalanced
+  EXPECT_NEAR(FindOfSets(), 30 * kStep / kMass, 1e-15);
+}
+
+TEST_F(SetResidual, IsNotANumberWhereOneIsNot) {
+  forces_[0] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(std::isnan(FindOfSets()));
 }
 
 }  // namespace

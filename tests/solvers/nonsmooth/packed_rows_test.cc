@@ -15,7 +15,8 @@ TEST(PackedRows, ProductsAreThoseOfTheDenseMatrix) {
   constexpr int kVelocities = 16;
   const struct {
     int row, height, first, columns;
-  } entries[] = {{0, 3, 0, 3}, {0, 3, 9, 7}, {3, 1, 3, 6}, {4, 3, 10, 6}, {7, 1, 15, 1}};
+  } entries[] = {{0, 3, 0, 3}, {0, 3, 3, 6},  {0, 3, 9, 7},
+                 {3, 1, 3, 6}, {4, 3, 10, 6}, {7, 1, 15, 1}};
   Eigen::MatrixXd J = Eigen::MatrixXd::Zero(8, kVelocities);
   PackedRows packed;
   int row = -1;
