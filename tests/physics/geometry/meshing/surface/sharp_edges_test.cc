@@ -74,6 +74,18 @@ TEST(SharpEdges, StayWithinATenthOfAnEdge) {
   }
 }
 
+TEST(SharpEdges, OfAHoleNarrowerThanAnEdgeLeaveItsWallWithinAQuarter) {
+  const double edge = 0.8;
+  const TriangleMesh plate =
+      MakeDrilledPrism({{0, 0}, {6, 0}, {6, 6}, {0, 6}}, 2, {3, 3}, 0.35, 24, 0, 1.27);
+  SurfaceMeshing options;
+  options.edge_length = edge;
+  const auto meshed = MeshSurface(plate, options);
+  ASSERT_TRUE(meshed.ok()) << meshed.status();
+  EXPECT_GE(meshed->min_dihedral, 10 * kPi / 180) << meshed->min_dihedral * 180 / kPi;
+  EXPECT_LE(CalcHausdorffDistance(plate, SurfaceOf(meshed->mesh), edge / 8), edge / 4);
+}
+
 TEST(SharpEdges, HaveTheSameBitsForOneAndTwoThreads) {
   MeshedSurface results[2];
   for (const int threads : {1, 2}) {
