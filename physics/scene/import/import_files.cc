@@ -28,13 +28,32 @@ namespace fs = std::filesystem;
 using Eigen::Vector3d;
 
 constexpr std::size_t kHead = 4096;  // bytes that tell what a file is
-// edges of the tetrahedra that fill a surface: a share of its size, and no more of them than a
-// scene to look at needs
+// Edges of the tetrahedra that fill a surface: a share of its size, and no more tetrahedra than two
+// cores step in real time.
 constexpr double kEdgesPerSize = 100;
-constexpr double kTetrahedra = 20'000;
-constexpr double kVolumeOfEdge = 0.11785;  // of a regular tetrahedron with edges of length 1
-constexpr double kMaxSize = 5;             // larger meshes seem to be in millimetres [m]
-constexpr double kClearance = 0.02;        // above the floor, and beside each other: share of size
+constexpr double kTetrahedra = 5'000;
+constexpr double kVolumeOfEdge = 0.0785;  // mean of the mesher's tetrahedra at edge_length 1
+// A surface is shown itself where at most this share of it has triangles longer than an edge: they
+// would hide how the body deforms.
+constexpr double kMaxCoarseShare = 0.05;
+// Rubber is stepped at this rate where no robot needs shorter steps [s].
+constexpr double kSoftTimeStep = 0.01, kRobotTimeStep = 0.005;
+constexpr double kMaxSize = 5;       // larger meshes seem to be in millimetres [m]
+constexpr double kClearance = 0.02;  // above the floor, and beside each other: share of size
+
+// Share of the area of triangles with an edge longer than `length`.
+double CalcCoarseShare(const TriangleMesh& mesh, double length) {
+  double area = 0, coarse = 0;
+  for (const auto& t : mesh.triangles) {
+    const Vector3d &a = mesh.vertices[t[0]], &b = mesh.vertices[t[1]], &c = mesh.vertices[t[2]];
+    const double doubled = (b - a).cross(c - a).norm();
+    const double longest =
+        std::max({(b - a).squaredNorm(), (c - b).squaredNorm(), (a - c).squaredNorm()});
+    area += doubled;
+    if (longest > length * length) coarse += doubled;
+  }
+  return area > 0 ? coarse / area : 1;
+}
 
 // A quoted string of YAML.
 std::string InQuotes(const std::string& text) {
@@ -97,7 +116,8 @@ class SceneWriter {
     std::string text =
         absl::StrCat("# A world made of ", absl::StrJoin(names, ", "),
                      ". All of it may be changed; docs/scenes.md lists the fields.\n",
-                     "name: ", InQuotes(fs::path(files[0]).stem().string()), "\ntime_step: 0.005\n",
+                     "name: ", InQuotes(fs::path(files[0]).stem().string()),
+                     "\ntime_step: ", robots_.empty() ? kSoftTimeStep : kRobotTimeStep, "\n",
                      "contact: {friction: 0.6}\n");
     if (!has_floor_ || !bodies_.empty()) absl::StrAppend(&text, "bodies:\n");
     if (!has_floor_) {
@@ -206,7 +226,7 @@ class SceneWriter {
     if (!bytes.ok()) return Refuse(bytes.status());
     const absl::StatusOr<VolumeMeshFile> read = ReadVolumeMesh(*bytes, file);
     if (!read.ok()) return Refuse(read.status());
-    AddSoftBody(file, read->mesh.vertices, 0, false);
+    AddSoftBody(file, read->mesh.vertices, nullptr, false);
   }
 
   void AddSurface(const std::string& file) {
@@ -215,18 +235,16 @@ class SceneWriter {
     const absl::StatusOr<SurfaceMeshFile> read =
         ReadVisualSurface(*bytes, file, ServeCompanions(file, jail_));
     if (!read.ok()) return Refuse(read.status());
-    double volume = 0;
-    const std::vector<Vector3d>& x = read->mesh.vertices;
-    for (const auto& t : read->mesh.triangles) volume += x[t[0]].dot(x[t[1]].cross(x[t[2]])) / 6;
-    AddSoftBody(file, x, std::abs(volume), !read->parts.empty());
+    AddSoftBody(file, read->mesh.vertices, &read->mesh, !read->parts.empty());
   }
 
-  // `volume`: of a surface to be filled, in the file's unit; 0: the file has tetrahedra.
-  // `has_colors`: the surface itself is shown.
-  void AddSoftBody(const std::string& file, const std::vector<Vector3d>& vertices, double volume,
-                   bool has_colors) {
+  // `surface`: to be filled; null: the file has tetrahedra. `has_colors`: the surface itself is
+  // shown.
+  void AddSoftBody(const std::string& file, const std::vector<Vector3d>& vertices,
+                   const TriangleMesh* surface, bool has_colors) {
     AxisAlignedBox bounds;
     for (const Vector3d& p : vertices) bounds.Include(p);
+    const Vector3d center = 0.5 * (bounds.lower + bounds.upper);
     const double given = (bounds.upper - bounds.lower).maxCoeff();
     if (vertices.empty() || !(given > 0)) {
       errors_.push_back(absl::StrCat(file, ": has no extent; expected a solid"));
@@ -239,11 +257,18 @@ class SceneWriter {
     body_files_.push_back(file);
     std::string mesh = absl::StrCat("file: ", PathOf(file));
     if (scale != 1) absl::StrAppend(&mesh, ", scale: ", Short(scale));
-    const std::string visual = has_colors ? absl::StrCat("\n      visual: {", mesh, "}") : "";
-    if (volume > 0) {
-      const double edge =
-          std::max(size / kEdgesPerSize, scale * std::cbrt(volume / kTetrahedra / kVolumeOfEdge));
-      absl::StrAppend(&mesh, ", edge_length: ", Short(edge));
+    std::string visual = has_colors ? absl::StrCat("\n      visual: {", mesh, "}") : "";
+    if (surface != nullptr) {
+      // about the centre, which errs least where the surface is open
+      double volume = 0;
+      for (const auto& [a, b, c] : surface->triangles)
+        volume +=
+            (vertices[a] - center).dot((vertices[b] - center).cross(vertices[c] - center)) / 6;
+      const double edge = std::max(given / kEdgesPerSize,
+                                   std::cbrt(std::abs(volume) / kTetrahedra / kVolumeOfEdge));
+      if (!has_colors && CalcCoarseShare(*surface, edge) <= kMaxCoarseShare)
+        visual = absl::StrCat("\n      visual: {", mesh, "}   # the fine surface, which is drawn");
+      absl::StrAppend(&mesh, ", edge_length: ", Short(scale * edge));
     }
     absl::StrAppend(
         &bodies_, "  - name: ", NameFor(file), "\n    deformable:\n      mesh: {", mesh, "}",

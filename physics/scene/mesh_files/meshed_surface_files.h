@@ -14,7 +14,7 @@ namespace pliant::physics {
 
 // Changed whenever the same surface gives another mesh: keeps old meshes in caches, and model
 // hashes, apart from new ones.
-inline constexpr char kMesherVersion[] = "mesher 2";
+inline constexpr char kMesherVersion[] = "mesher 3";
 
 // Whether the bytes begin as a surface does, or as nothing known in a file named like a surface.
 bool IsSurfaceFile(std::string_view bytes, const std::string& name);

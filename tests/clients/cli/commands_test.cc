@@ -8,6 +8,7 @@
 #include "nlohmann/json.hpp"
 
 #include "tests/clients/pliantd.h"
+#include "tests/gltf_in_two_files.h"
 
 namespace pliant {
 namespace {
@@ -21,28 +22,6 @@ using testing::Not;
 constexpr char kCubeObj[] =
     "v 0 0 0\nv 0.1 0 0\nv 0 0.1 0\nv 0.1 0.1 0\nv 0 0 0.1\nv 0.1 0 0.1\nv 0 0.1 0.1\n"
     "v 0.1 0.1 0.1\nf 1 3 4 2\nf 5 6 8 7\nf 1 2 6 5\nf 3 7 8 4\nf 1 5 7 3\nf 2 4 8 6\n";
-
-// A tetrahedron as glTF with its numbers in toy.bin.
-constexpr char kToyGltf[] = R"({"asset": {"version": "2.0"}, "scene": 0,
-  "scenes": [{"nodes": [0]}], "nodes": [{"mesh": 0}],
-  "meshes": [{"primitives": [{"attributes": {"POSITION": 0}, "indices": 1}]}],
-  "accessors": [{"bufferView": 0, "componentType": 5126, "count": 4, "type": "VEC3",
-      "min": [0, 0, 0], "max": [1, 1, 1]},
-    {"bufferView": 1, "componentType": 5123, "count": 12, "type": "SCALAR"}],
-  "bufferViews": [{"buffer": 0, "byteLength": 48},
-    {"buffer": 0, "byteOffset": 48, "byteLength": 24}],
-  "buffers": [{"uri": "the%20toy.bin", "byteLength": 72}]})";
-
-std::string ToyBuffer() {
-  std::string bytes;
-  const auto put = [&bytes](auto value) {
-    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
-  };
-  for (int v = 0; v < 4; ++v)
-    for (int axis = 1; axis < 4; ++axis) put(v == axis ? 0.1f : 0.0f);
-  for (const int v : {0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3}) put(static_cast<std::uint16_t>(v));
-  return bytes;
-}
 
 class Commands : public PliantdTest {
  protected:
@@ -148,9 +127,9 @@ TEST_F(Commands, RobotsAndMeshesBecomeAWorld) {
 }
 
 TEST_F(Commands, GltfBringsItsBuffers) {
-  WriteFile("the toy.bin", ToyBuffer());
+  WriteFile("the toy.bin", GltfBuffer());
   WriteFile("other.bin", "nobody needs it");
-  const std::string toy = WriteFile("toy.gltf", kToyGltf);
+  const std::string toy = WriteFile("toy.gltf", GltfNaming("the%20toy.bin"));
   const std::string scene = WriteFile(
       "toy.yaml",
       "bodies: [{name: toy, deformable: {mesh: {file: toy.gltf, edge_length: 0.03}, material: "

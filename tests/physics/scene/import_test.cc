@@ -12,6 +12,7 @@
 #include "physics/scene/import/imported_robot.h"
 #include "physics/scene/robot_files/parts/files_by_name.h"
 #include "physics/scene/scene.h"
+#include "tests/physics/geometry/meshing/surface/sample_surfaces.h"
 #include "tests/physics/scene/robot_files/robot_text.h"
 
 namespace pliant::physics {
@@ -55,6 +56,17 @@ std::string Arm() {
 constexpr char kTetrahedra[] =
     "MeshVersionFormatted 2\nDimension 3\nVertices\n5\n0 0 0 0\n100 0 0 0\n0 100 0 0\n0 0 100 0\n"
     "100 100 100 0\nTetrahedra\n2\n1 2 3 4 1\n2 3 4 5 2\nEnd\n";
+
+// A ball of 4 n (n − 1) triangles.
+std::string BallObj(int n) {
+  std::string text;
+  const TriangleMesh ball = MakeSphereSurface(n, 0.1);
+  for (const Eigen::Vector3d& p : ball.vertices)
+    absl::StrAppend(&text, "v ", p.x(), " ", p.y(), " ", p.z(), "\n");
+  for (const auto& [a, b, c] : ball.triangles)
+    absl::StrAppend(&text, "f ", a + 1, " ", b + 1, " ", c + 1, "\n");
+  return text;
+}
 
 void ExpectLoads(const SceneResult& result) {
   for (const SceneMessage& message : result.messages)
@@ -135,12 +147,29 @@ TEST(Import, SeveralFilesMakeOneWorldSideBySide) {
   ExpectLoads(LoadSceneFile(folder.Write("scene.yaml", yaml->yaml)));
 }
 
-TEST(Import, ASurfaceIsFilledWithEdgesOfAHundredthOfItsSizeOrMore) {
+TEST(Import, ASurfaceIsFilledWithAboutFiveThousandTetrahedra) {
   const RobotFolder folder;
   const auto yaml = WriteSceneOf({folder.Write("cube.obj", CubeObj(1))}, folder.path());
   ASSERT_TRUE(yaml.ok()) << yaml.status();
-  // 20,000 regular tetrahedra of this edge fill the cube
-  EXPECT_THAT(yaml->yaml, HasSubstr("file: \"cube.obj\", edge_length: 0.0751}"));
+  // its 12 triangles would hide how it deforms
+  EXPECT_THAT(yaml->yaml, Not(HasSubstr("visual:")));
+  EXPECT_THAT(yaml->yaml, HasSubstr("time_step: 0.01\n"));
+  const SceneResult scene = LoadSceneFile(folder.Write("scene.yaml", yaml->yaml));
+  ASSERT_TRUE(scene.ok());
+  const std::size_t count = scene.model->bodies.back().mesh.tetrahedra.size();
+  EXPECT_GT(count, 3500u);
+  EXPECT_LT(count, 6500u);
+}
+
+TEST(Import, AFineSurfaceIsDrawnOverItsTetrahedra) {
+  const RobotFolder folder;
+  const auto yaml = WriteSceneOf({folder.Write("ball.obj", BallObj(60))}, folder.path());
+  ASSERT_TRUE(yaml.ok()) << yaml.status();
+  EXPECT_THAT(yaml->yaml, HasSubstr("      visual: {file: \"ball.obj\"}"));
+  const SceneResult scene = LoadSceneFile(folder.Write("scene.yaml", yaml->yaml));
+  ASSERT_TRUE(scene.ok());
+  ASSERT_EQ(scene.model->bodies.back().embedded.parts.size(), 1u);
+  EXPECT_EQ(scene.model->bodies.back().embedded.parts[0].triangles.size(), 4u * 60 * 59);
 }
 
 TEST(Import, ASurfaceWithColoursIsShownAsItIs) {

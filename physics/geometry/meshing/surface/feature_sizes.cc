@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "physics/geometry/triangle_bvh.h"
 #include "solvers/linalg/parallel.h"
@@ -59,6 +60,30 @@ std::vector<StrayedPoint> FindStrayedPoints(const SharpFeatures& features, const
       if (grid.FindNearest(p).distance > tolerance) strayed.push_back({static_cast<int>(c), p});
     }
   }
+  return strayed;
+}
+
+std::vector<Vector3d> FindStrayedBoundary(const SurfaceRegion& region, const TetrahedralMesh& mesh,
+                                          double tolerance) {
+  const BoundarySurface boundary = ExtractBoundary(mesh);
+  const int count = static_cast<int>(boundary.triangles.size());
+  // of each triangle the farthest point
+  std::vector<std::pair<double, Vector3d>> farthest(count, {0, Vector3d::Zero()});
+  solvers::ParallelFor(count, 64, [&](int i) {
+    const auto& t = boundary.triangles[i];
+    const Vector3d &a = mesh.vertices[t[0]], &b = mesh.vertices[t[1]], &c = mesh.vertices[t[2]];
+    for (const Vector3d& p : {Vector3d((a + b + c) / 3), Vector3d(0.5 * (a + b)),
+                              Vector3d(0.5 * (b + c)), Vector3d(0.5 * (c + a))}) {
+      const double squared =
+          region.boundary_bvh()
+              .FindNearest(PositionsOf(region.boundary()), p, std::numeric_limits<double>::max())
+              .at.squared_distance;
+      if (squared > farthest[i].first) farthest[i] = {squared, p};
+    }
+  });
+  std::vector<Vector3d> strayed;
+  for (const auto& [squared, p] : farthest)
+    if (squared > tolerance * tolerance) strayed.push_back(p);
   return strayed;
 }
 

@@ -25,6 +25,11 @@ std::vector<StrayedPoint> FindStrayedPoints(const SharpFeatures& features, const
                                             const TetrahedralMesh& mesh, double edge_length,
                                             double tolerance);
 
+// Points of the mesh's boundary that are farther than `tolerance` [m] from the region's: among the
+// centres of its triangles and the middles of their edges.
+std::vector<Eigen::Vector3d> FindStrayedBoundary(const SurfaceRegion& region,
+                                                 const TetrahedralMesh& mesh, double tolerance);
+
 // Edges half as long as those of the mesh, around each point.
 std::vector<SizeSample> HalveSizes(const std::vector<Eigen::Vector3d>& points,
                                    const TetrahedralMesh& mesh, double edge_length,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <utility>
 
 #include <Eigen/Geometry>
@@ -29,7 +30,9 @@ class Improver {
         target_(target),
         x_(mesh->vertices),
         tetrahedra_(mesh->tetrahedra),
-        stars_(mesh->vertices.size()) {
+        stars_(mesh->vertices.size()),
+        changed_(mesh->vertices.size(), 0),
+        smoothed_(mesh->vertices.size(), -1) {
     quality_.reserve(tetrahedra_.size());
     for (std::size_t t = 0; t < tetrahedra_.size(); ++t) {
       quality_.push_back(Quality(tetrahedra_[t]));
@@ -50,7 +53,14 @@ class Improver {
           if (!input_.goes_on((pass + part) / passes)) return false;
         }
         const int t = bad[i].second;
-        if (IsAlive(t) && quality_[t] < target_) improved += Treat(t, pass);
+        if (!IsAlive(t) || !(quality_[t] < target_)) continue;
+        // what failed fails again while nothing changes that it depends on; the first pass does
+        // not try everything
+        if (treated_.size() < tetrahedra_.size()) treated_.resize(tetrahedra_.size(), -1);
+        if (!HasChangedAround(t)) continue;
+        const bool helped = Treat(t, pass);
+        improved += helped;
+        if (!helped && pass > 0) treated_[t] = clock_;
       }
       if (improved == 0) break;
     }
@@ -94,9 +104,33 @@ class Improver {
     return any;
   }
 
-  double WorstAround(int v) const {
-    double worst = 1;
-    for (const int t : stars_[v]) worst = std::min(worst, Quality(tetrahedra_[t]));
+  // Whether a vertex joined to a corner of tetrahedron t has changed since all treatments of t
+  // failed. These look at no others.
+  bool HasChangedAround(int t) const {
+    if (treated_[t] < 0) return true;
+    for (const int v : tetrahedra_[t])
+      if (HasChangedSince(v, treated_[t])) return true;
+    return false;
+  }
+  // Whether v or a vertex joined to it has moved, or gained or lost tetrahedra.
+  bool HasChangedSince(int v, std::int64_t time) const {
+    for (const int t : stars_[v])
+      for (const int w : tetrahedra_[t])
+        if (changed_[w] > time) return true;
+    return false;
+  }
+
+  // Quality of the worst tetrahedron around v, or of any that is not better than `limit`; `first`
+  // is looked at first, and becomes that one.
+  double WorstAround(int v, double limit, int* first) const {
+    double worst = *first >= 0 ? Quality(tetrahedra_[*first]) : 1;
+    for (const int t : stars_[v]) {
+      if (!(worst > limit)) break;
+      const double quality = Quality(tetrahedra_[t]);
+      if (!(quality < worst)) continue;
+      worst = quality;
+      *first = t;
+    }
     return worst;
   }
 
@@ -104,6 +138,7 @@ class Improver {
   bool Smooth(int v) {
     const VertexMotion motion = input_.motion[v];
     if (motion == VertexMotion::kFixed || stars_[v].empty()) return false;
+    if (smoothed_[v] >= 0 && !HasChangedSince(v, smoothed_[v])) return false;
     double worst = 1, size = 0;
     Vector3d mean = Vector3d::Zero();
     int count = 0;
@@ -124,9 +159,10 @@ class Improver {
     const double before = worst;
     const Vector3d from = x_[v];
     Vector3d best = from;
+    int limiting = -1;
     const auto attempt = [&](const Vector3d& place) {
       x_[v] = motion == VertexMotion::kFree ? place : input_.project(v, place);
-      const double found = WorstAround(v);
+      const double found = WorstAround(v, worst + 1e-4, &limiting);
       if (found > worst + 1e-4) {
         worst = found;
         best = x_[v];
@@ -154,8 +190,10 @@ class Improver {
     x_[v] = best;
     if (!(worst > before + kMinGain)) {
       x_[v] = from;
+      smoothed_[v] = clock_;
       return false;
     }
+    changed_[v] = ++clock_;
     for (const int t : stars_[v]) quality_[t] = Quality(tetrahedra_[t]);
     return true;
   }
@@ -194,8 +232,12 @@ class Improver {
   }
 
   void Replace(const std::vector<int>& old, const std::vector<std::array<int, 4>>& fresh) {
+    ++clock_;
     for (const int t : old) {
-      for (const int v : tetrahedra_[t]) std::erase(stars_[v], t);
+      for (const int v : tetrahedra_[t]) {
+        std::erase(stars_[v], t);
+        changed_[v] = clock_;
+      }
       tetrahedra_[t][0] = -1;
     }
     for (std::size_t i = 0; i < fresh.size(); ++i) {
@@ -209,7 +251,11 @@ class Improver {
         tetrahedra_.push_back(fresh[i]);
         quality_.push_back(Quality(fresh[i]));
       }
-      for (const int v : fresh[i]) stars_[v].push_back(t);
+      if (static_cast<std::size_t>(t) < treated_.size()) treated_[t] = -1;
+      for (const int v : fresh[i]) {
+        stars_[v].push_back(t);
+        changed_[v] = clock_;
+      }
     }
   }
 
@@ -422,6 +468,10 @@ class Improver {
   std::vector<std::array<int, 4>>& tetrahedra_;
   std::vector<double> quality_;
   std::vector<std::vector<int>> stars_;
+  // Counts changes. When each vertex last changed, and when smoothing it, or all treatments of a
+  // tetrahedron, last failed.
+  std::int64_t clock_ = 0;
+  std::vector<std::int64_t> changed_, smoothed_, treated_;
 };
 
 }  // namespace

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <iterator>
-#include <limits>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -31,12 +29,16 @@ constexpr double kTargetSine = 0.34;  // 20°
 constexpr double kWantedDihedral = 10 * kPi / 180;
 constexpr int kPasses = 8;
 constexpr int kBalancingPasses = 2;
-// The mesh is made again with shorter edges, at most so often, where sharp edges stray by more than
-// this share of an edge or have a tetrahedron below the wanted angle beside them; then with
-// vertices released from sharp edges within these edge lengths of such tetrahedra.
+// The mesh is made again with shorter edges, at most so often, where sharp edges or the boundary
+// stray by more than these shares of an edge or sharp edges have a tetrahedron below the wanted
+// angle beside them, which fewer passes find; then vertices are released from sharp edges within
+// these edge lengths of such tetrahedra.
 constexpr double kMaxStray = 0.08;
+constexpr double kMaxBoundaryStray = 0.18;
 constexpr int kMaxRefinements = 4;
+constexpr int kScoutingPasses = 3;
 constexpr double kReleases[] = {0.15, 0.3, 0.6, 1.5, 1e9};
+constexpr int kMaxReleases = std::size(kReleases);
 // Warned of when sharp edges stray by more than this share of an edge.
 constexpr double kKeptWithin = 0.1;
 constexpr double kMaxThicknessSamples = 2e5;
@@ -342,26 +344,37 @@ absl::StatusOr<MeshedSurface> MeshSurface(TriangleMesh surface, const SurfaceMes
   if (!goes_on(kAfterStuffing)) return cancelled();
 
   TetrahedralMesh mesh;
-  ReleasedPlaces released;
-  int lost = 0;
+  FeatureMap map;
+  ImprovementInput input;
   double begun = kAfterStuffing;
-  for (int refinements = 0, releases = 0;;) {
-    mesh = stuffed->mesh;
-    const FeatureMap map = FitFeatures(features, released, edge, &mesh);
-    ImprovementInput input = MakeInput(*region, features, map, stuffed->on_boundary, edge, &mesh);
-    // each further attempt takes half of the share that is left
+  // each further improvement takes half of the share of the time that is left
+  const auto improve = [&](int passes) {
+    input = MakeInput(*region, features, map, stuffed->on_boundary, edge, &mesh);
     input.goes_on = [&](double share) {
       return goes_on(begun + 0.5 * share * (kAfterImprovement - begun));
     };
-    if (!ImproveMesh(input, kTargetSine, kPasses, &mesh)) return cancelled();
+    if (!ImproveMesh(input, kTargetSine, passes, &mesh)) return false;
     begun += 0.5 * (kAfterImprovement - begun);
-
-    const std::vector<Vector3d> poor =
-        features.curves.empty() ? std::vector<Vector3d>() : FindPoorPlaces(mesh);
+    return true;
+  };
+  const auto find_places_for_shorter_edges = [&] {
+    std::vector<Vector3d> places = FindStrayedBoundary(*region, mesh, kMaxBoundaryStray * edge);
+    if (features.curves.empty()) return places;
+    const std::vector<Vector3d> poor = FindPoorPlaces(mesh);
+    places.insert(places.end(), poor.begin(), poor.end());
+    for (const auto& [curve, p] : FindStrayedPoints(features, map, mesh, edge, kMaxStray * edge))
+      places.push_back(p);
+    return places;
+  };
+  ReleasedPlaces released;
+  for (int refinements = 0, releases = 0;;) {
+    mesh = stuffed->mesh;
+    map = FitFeatures(features, released, edge, &mesh);
+    const bool may_follow = refinements < kMaxRefinements || releases < kMaxReleases;
+    const bool scouts = may_follow && !features.curves.empty();
+    if (!improve(scouts ? kScoutingPasses : kPasses)) return cancelled();
     if (refinements < kMaxRefinements) {
-      std::vector<Vector3d> places = poor;
-      for (const auto& [curve, p] : FindStrayedPoints(features, map, mesh, edge, kMaxStray * edge))
-        places.push_back(p);
+      const std::vector<Vector3d> places = find_places_for_shorter_edges();
       if (!places.empty()) {
         ++refinements;
         const std::vector<SizeSample> halved =
@@ -377,24 +390,24 @@ absl::StatusOr<MeshedSurface> MeshSurface(TriangleMesh surface, const SurfaceMes
         refinements = kMaxRefinements;  // that would be too many tetrahedra
       }
     }
-    if (!poor.empty() && releases < static_cast<int>(std::size(kReleases))) {
-      released.centers.insert(released.centers.end(), poor.begin(), poor.end());
-      released.radius = kReleases[releases++] * edge;
-      continue;
-    }
-    const auto project = input.project;
-    input.project = [&](int v, const Vector3d& p) -> Vector3d {
-      const Vector3d on = project(v, p), offset = p - on;
-      const double distance = offset.norm();
-      if (map.curve[v] != FeatureMap::kFree) return on;
-      return distance <= kSlack * edge ? p : Vector3d(on + offset * (kSlack * edge / distance));
-    };
-    if (!ImproveMesh(input, CalcSinCos(1.2 * kWantedDihedral).sin, kSlackPasses, &mesh))
-      return cancelled();
-    BalanceVolume(*region, input.motion, edge, CalcSinCos(1.3 * kWantedDihedral).sin, &mesh);
-    lost = CountLostCurves(features, map, mesh, edge);
-    break;
+    if (scouts && !improve(kPasses)) return cancelled();
+    if (features.curves.empty() || releases == kMaxReleases) break;
+    const std::vector<Vector3d> poor = FindPoorPlaces(mesh);
+    if (poor.empty()) break;
+    released.centers.insert(released.centers.end(), poor.begin(), poor.end());
+    released.radius = kReleases[releases++] * edge;
   }
+  const auto project = input.project;
+  input.project = [&](int v, const Vector3d& p) -> Vector3d {
+    const Vector3d on = project(v, p), offset = p - on;
+    const double distance = offset.norm();
+    if (map.curve[v] != FeatureMap::kFree) return on;
+    return distance <= kSlack * edge ? p : Vector3d(on + offset * (kSlack * edge / distance));
+  };
+  if (!ImproveMesh(input, CalcSinCos(1.2 * kWantedDihedral).sin, kSlackPasses, &mesh))
+    return cancelled();
+  BalanceVolume(*region, input.motion, edge, CalcSinCos(1.3 * kWantedDihedral).sin, &mesh);
+  const int lost = CountLostCurves(features, map, mesh, edge);
   DropUnusedVertices(&mesh);
 
   result.min_dihedral = kPi;

@@ -20,13 +20,35 @@ constexpr int kMaxWindingDepth = 64;
 // A dipole stands for a node beyond this many radii.
 constexpr double kDipoleReach = 2.2;
 
-// Solid angle of a triangle seen from the origin, Van Oosterom & Strackee 1983.
-double CalcSolidAngle(const Vector3d& a, const Vector3d& b, const Vector3d& c) {
+// Sum of angles atan2(y, x), as the argument of a product of complex numbers and the number of full
+// turns that this lacks: one arc tangent in place of many.
+class AngleSum {
+ public:
+  void Add(double x, double y) {
+    if (y == 0) return;
+    const double re = re_ * x - im_ * y, im = re_ * y + im_ * x;
+    if (im_ >= 0 && y > 0 && im < 0) ++turns_;
+    if (im_ < 0 && y < 0 && (im > 0 || (im == 0 && re < 0))) --turns_;
+    const double scale = 1 / (std::abs(re) + std::abs(im));
+    re_ = re * scale;
+    im_ = im * scale;
+  }
+  double Calc() const { return CalcAtan2(im_, re_) + 2 * kPi * turns_; }
+
+ private:
+  double re_ = 1, im_ = 0;
+  int turns_ = 0;
+};
+
+// Adds half of the solid angle of a triangle seen from the origin, Van Oosterom & Strackee 1983.
+void AddHalfSolidAngle(const Vector3d& a, const Vector3d& b, const Vector3d& c, AngleSum* sum) {
   const double la = std::sqrt(a.squaredNorm()), lb = std::sqrt(b.squaredNorm()),
                lc = std::sqrt(c.squaredNorm());
   const double y = a.dot(b.cross(c));
   const double x = la * lb * lc + a.dot(b) * lc + b.dot(c) * la + c.dot(a) * lb;
-  return y == 0 ? 0 : 2 * CalcAtan2(y, x);
+  // lengths of any unit, without overflow and underflow of their products
+  const double scale = std::abs(x) + std::abs(y);
+  if (scale > 0) sum->Add(x / scale, y / scale);
 }
 
 }  // namespace
@@ -90,6 +112,7 @@ WindingNumber::WindingNumber(const TriangleMesh& mesh) {
 
 double WindingNumber::Calc(const Vector3d& p) const {
   double angle = 0;
+  AngleSum half;
   int stack[kMaxWindingDepth];
   int top = 0;
   stack[top++] = 0;
@@ -107,9 +130,9 @@ double WindingNumber::Calc(const Vector3d& p) const {
       continue;
     }
     for (int k = node.first; k < node.first + node.count; ++k)
-      angle += CalcSolidAngle(corners_[k][0] - p, corners_[k][1] - p, corners_[k][2] - p);
+      AddHalfSolidAngle(corners_[k][0] - p, corners_[k][1] - p, corners_[k][2] - p, &half);
   }
-  return angle / (4 * kPi);
+  return (angle + 2 * half.Calc()) / (4 * kPi);
 }
 
 }  // namespace pliant::physics

@@ -104,12 +104,41 @@ std::uint8_t EncodeColor(float value, bool is_linear) {
   return static_cast<std::uint8_t>(std::lround(255 * x));
 }
 
+// How KHR_texture_transform of glTF moves texture coordinates, whose origin is the upper left corner
+// there: offset + R(rotation) · scale · (u, v).
+struct TextureTransform {
+  double offset[2], scale[2], cos, sin;
+
+  // (0, 0) at the lower left corner
+  std::array<float, 2> Apply(const aiVector3D& given) const {
+    const double u = scale[0] * given.x, v = scale[1] * (1 - given.y);
+    return {static_cast<float>(offset[0] + cos * u + sin * v),
+            static_cast<float>(1 - (offset[1] - sin * u + cos * v))};
+  }
+};
+std::optional<TextureTransform> TransformOf(const aiMaterial& material, aiTextureType type) {
+  aiUVTransform given;
+  if (material.Get(AI_MATKEY_UVTRANSFORM(type, 0), given) != aiReturn_SUCCESS) return std::nullopt;
+  // the library's own is about the middle of the image: its offset is turned back into the file's
+  const double c = std::cos(given.mRotation), s = -std::sin(given.mRotation);
+  const double sx = given.mScaling.x, sy = given.mScaling.y;
+  const TextureTransform transform{{given.mTranslation.x - 0.5 * sx * (1 - c + s),
+                                    1 - sy + 0.5 * sy * (s + c - 1) - given.mTranslation.y},
+                                   {sx, sy},
+                                   c,
+                                   s};
+  const bool is_finite = std::isfinite(transform.offset[0]) && std::isfinite(transform.offset[1]) &&
+                         std::isfinite(sx) && std::isfinite(sy);
+  return is_finite ? std::optional(transform) : std::nullopt;
+}
+
 // The image of a material, and which texture coordinates it uses.
 struct Texture {
   std::string name;
   unsigned channel = 0;
+  std::optional<TextureTransform> transform = std::nullopt;
 };
-std::optional<Texture> TextureOf(const aiMaterial& material) {
+std::optional<Texture> TextureOf(const aiMaterial& material, bool is_gltf) {
   for (const aiTextureType type : {aiTextureType_DIFFUSE, aiTextureType_BASE_COLOR}) {
     aiString name;
     if (material.Get(AI_MATKEY_TEXTURE(type, 0), name) != aiReturn_SUCCESS || name.length == 0)
@@ -117,7 +146,8 @@ std::optional<Texture> TextureOf(const aiMaterial& material) {
     int channel = 0;
     material.Get(AI_MATKEY_UVWSRC(type, 0), channel);
     if (channel < 0 || channel >= AI_MAX_NUMBER_OF_TEXTURECOORDS) channel = 0;
-    return Texture{std::string(name.data, name.length), static_cast<unsigned>(channel)};
+    return Texture{std::string(name.data, name.length), static_cast<unsigned>(channel),
+                   is_gltf ? TransformOf(material, type) : std::nullopt};
   }
   return std::nullopt;
 }
@@ -146,7 +176,7 @@ void AddParts(const aiScene& scene, bool is_gltf, SurfaceMeshFile* file) {
     std::optional<Texture> texture;
     if (mesh.mMaterialIndex < scene.mNumMaterials) {
       color = ColorOf(*scene.mMaterials[mesh.mMaterialIndex]);
-      texture = TextureOf(*scene.mMaterials[mesh.mMaterialIndex]);
+      texture = TextureOf(*scene.mMaterials[mesh.mMaterialIndex], is_gltf);
     }
     const aiVector3D* uvs = texture.has_value() ? mesh.mTextureCoords[texture->channel] : nullptr;
     if (texture.has_value() && uvs == nullptr) texture.reset();
@@ -161,7 +191,9 @@ void AddParts(const aiScene& scene, bool is_gltf, SurfaceMeshFile* file) {
         PartBuilder::Corner& corner = corners[k];
         corner.place = {mesh.mVertices[v].x, mesh.mVertices[v].y, mesh.mVertices[v].z};
         if (uvs != nullptr && std::isfinite(uvs[v].x) && std::isfinite(uvs[v].y))
-          corner.texture_coordinates = {uvs[v].x, uvs[v].y};
+          corner.texture_coordinates = texture->transform.has_value()
+                                           ? texture->transform->Apply(uvs[v])
+                                           : std::array<float, 2>{uvs[v].x, uvs[v].y};
         for (int c = 0; colors != nullptr && c < 4; ++c)
           corner.color[c] = EncodeColor((&colors[v].r)[c], is_gltf && c < 3);
       }

@@ -1,5 +1,6 @@
 #include "physics/scene/textures/dressed_parts.h"
 
+#include <cmath>
 #include <map>
 #include <string>
 #include <vector>
@@ -120,8 +121,9 @@ TEST(DressedParts, ImagesAreFoundBesideTheSurfaceWhereverTheirPathLeads) {
   }
 }
 
-// A triangle as glTF, its colours half grey, with an image that is named or within.
-std::string Gltf(const std::string& image) {
+// A triangle as glTF, its colours half grey, with an image that is named or within. `texture`: more
+// of how the material uses it.
+std::string Gltf(const std::string& image, const std::string& texture = "") {
   std::string buffer;
   const auto append = [&](const auto& values) {
     buffer.append(reinterpret_cast<const char*>(&values), sizeof(values));
@@ -137,7 +139,8 @@ std::string Gltf(const std::string& image) {
       "meshes":[{"primitives":[{"material":0,
         "attributes":{"POSITION":0,"TEXCOORD_0":1,"COLOR_0":2}}]}],
       "materials":[{"pbrMetallicRoughness":{"baseColorFactor":[1,0.5,1,1],
-        "baseColorTexture":{"index":0}}}],
+        "baseColorTexture":{"index":0)",
+      texture, R"(}}}],"extensionsUsed":["KHR_texture_transform"],
       "textures":[{"source":0}],"images":[{"uri":")",
       image, R"("}],"buffers":[{"byteLength":108,"uri":"data:application/octet-stream;base64,)",
       absl::Base64Escape(buffer), R"("}],"bufferViews":[{"buffer":0,"byteLength":36},
@@ -166,6 +169,30 @@ TEST(DressedParts, GltfHasItsImageTextureCoordinatesAndColours) {
     // half of linear light is 188 of 255 as sRGB
     using Rgba = std::array<std::uint8_t, 4>;
     EXPECT_THAT(appearance.vertex_colors, Contains(Rgba{188, 255, 0, 255}).Times(3));
+  }
+}
+
+TEST(DressedParts, TextureTransformsOfGltfMoveTheCoordinates) {
+  const double given[3][2] = {{0, 0}, {1, 0}, {0, 0.25}};
+  for (const double angle : {0.0, 0.5}) {
+    SCOPED_TRACE(angle);
+    const std::string transform =
+        absl::StrCat(R"(,"extensions":{"KHR_texture_transform":)",
+                     R"({"offset":[0.125,0.25],"scale":[0.5,2],"rotation":)", angle, "}}");
+    const Dressed made =
+        Read(Gltf("wood.png", transform), "a.gltf", {{"wood.png", PngBytes(16, 16)}});
+    EXPECT_THAT(made.warnings, IsEmpty());
+    ASSERT_EQ(made.parts.size(), 1u);
+    ASSERT_NE(made.parts[0].appearance, nullptr);
+    const auto& found = made.parts[0].appearance->texture_coordinates;
+    ASSERT_EQ(found.size(), 3u);
+    // offset + R(rotation) · scale · (u, v), from the upper left corner; rounding of float
+    const double c = std::cos(angle), s = std::sin(angle);
+    for (std::size_t i = 0; i < 3; ++i) {
+      const double u = 0.5 * given[i][0], v = 2 * given[i][1];
+      EXPECT_NEAR(found[i][0], 0.125 + c * u + s * v, 1e-6) << i;
+      EXPECT_NEAR(found[i][1], 1 - (0.25 - s * u + c * v), 1e-6) << i;
+    }
   }
 }
 

@@ -8,6 +8,7 @@
 #include "server/serve/server.h"
 #include "server/service/handlers.h"
 #include "server/uploads/sha256.h"
+#include "tests/gltf_in_two_files.h"
 #include "tests/server/run/temporary_folder.h"
 #include "tests/server/serve/server_test_base.h"
 
@@ -114,22 +115,7 @@ TEST_F(Imports, WarningsComeWithTheReplyAndNameTheFiles) {
 }
 
 TEST_F(Imports, ASurfaceInTwoFilesBecomesASoftBody) {
-  std::string buffer;
-  const auto put = [&buffer](auto value) {
-    buffer.append(reinterpret_cast<const char*>(&value), sizeof value);
-  };
-  for (int v = 0; v < 4; ++v)
-    for (int axis = 1; axis < 4; ++axis) put(v == axis ? 0.1f : 0.0f);
-  for (const int v : {0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3}) put(static_cast<std::uint16_t>(v));
-  const std::string gltf = R"({"asset": {"version": "2.0"}, "scene": 0,
-    "scenes": [{"nodes": [0]}], "nodes": [{"mesh": 0}],
-    "meshes": [{"primitives": [{"attributes": {"POSITION": 0}, "indices": 1}]}],
-    "accessors": [{"bufferView": 0, "componentType": 5126, "count": 4, "type": "VEC3",
-        "min": [0, 0, 0], "max": [1, 1, 1]},
-      {"bufferView": 1, "componentType": 5123, "count": 12, "type": "SCALAR"}],
-    "bufferViews": [{"buffer": 0, "byteLength": 48},
-      {"buffer": 0, "byteOffset": 48, "byteLength": 24}],
-    "buffers": [{"uri": "buffers/part.bin", "byteLength": 72}]})";
+  const std::string gltf = GltfNaming("buffers/part.bin"), buffer = GltfBuffer();
   // where the file says, or without the folder
   for (const char* place : {"parts/buffers/part.bin", "part.bin"}) {
     const grpc::Status status = Import("part", {{"parts/part.gltf", gltf}, {place, buffer}});

@@ -5,11 +5,10 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include <tbb/global_control.h>
-#include <tbb/task_arena.h>
 
 #include "physics/geometry/meshing/mesh_checks.h"
 #include "physics/geometry/meshing/surface/surface_meshing.h"
+#include "tests/physics/geometry/meshing/surface/same_bits.h"
 #include "tests/physics/geometry/meshing/surface/sample_surfaces.h"
 
 namespace pliant::physics {
@@ -74,21 +73,25 @@ TEST(SharpEdges, StayWithinATenthOfAnEdge) {
   }
 }
 
-TEST(SharpEdges, HaveTheSameBitsForOneAndTwoThreads) {
-  MeshedSurface results[2];
-  for (const int threads : {1, 2}) {
-    tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
-    tbb::task_arena(threads).execute([&] {
-      SurfaceMeshing options;
-      options.edge_length = 0.2;
-      auto meshed = MeshSurface(MakeDrilledBracket(), options);
-      ASSERT_TRUE(meshed.ok()) << meshed.status();
-      results[threads - 1] = *std::move(meshed);
-    });
+TEST(SharpEdges, TheWallOfAHoleAboutAsWideAsAnEdgeStaysWithinAQuarter) {
+  const double edge = 0.9;
+  for (const double height : {1.27, 2.0}) {
+    SCOPED_TRACE(height);
+    const TriangleMesh plate =
+        MakeDrilledPrism({{0, 0}, {6, 0}, {6, 6}, {0, 6}}, 2, {3, 3}, 0.5, 24, 0, height);
+    SurfaceMeshing options;
+    options.edge_length = edge;
+    const auto meshed = MeshSurface(plate, options);
+    ASSERT_TRUE(meshed.ok()) << meshed.status();
+    EXPECT_GE(meshed->min_dihedral, 10 * kPi / 180) << meshed->min_dihedral * 180 / kPi;
+    EXPECT_LE(CalcHausdorffDistance(plate, SurfaceOf(meshed->mesh), edge / 8), edge / 4);
   }
-  EXPECT_EQ(results[0].mesh.tetrahedra, results[1].mesh.tetrahedra);
-  EXPECT_TRUE(results[0].mesh.vertices == results[1].mesh.vertices);
-  EXPECT_FALSE(results[0].mesh.tetrahedra.empty());
+}
+
+TEST(SharpEdges, HaveTheSameBitsForOneAndTwoThreads) {
+  SurfaceMeshing options;
+  options.edge_length = 0.2;
+  ExpectSameBitsForOneAndTwoThreads(MakeDrilledBracket(), options);
 }
 
 TEST(SharpEdges, ShortenEdgesNearThemOnly) {

@@ -8,11 +8,10 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include <tbb/global_control.h>
-#include <tbb/task_arena.h>
 
 #include "physics/geometry/meshing/mesh_checks.h"
 #include "physics/geometry/meshing/tetrahedron_quality.h"
+#include "tests/physics/geometry/meshing/surface/same_bits.h"
 #include "tests/physics/geometry/meshing/surface/sample_surfaces.h"
 
 namespace pliant::physics {
@@ -118,18 +117,7 @@ TEST(SurfaceMeshing, HasTheSameBitsForOneAndTwoThreads) {
   SurfaceMeshing options = WithEdge(0.15);
   for (const bool refine : {false, true}) {
     options.refine = refine;
-    MeshedSurface results[2];
-    for (const int threads : {1, 2}) {
-      tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
-      tbb::task_arena(threads).execute([&] {
-        auto meshed = MeshSurface(star, options);
-        ASSERT_TRUE(meshed.ok()) << meshed.status();
-        results[threads - 1] = *std::move(meshed);
-      });
-    }
-    EXPECT_EQ(results[0].mesh.tetrahedra, results[1].mesh.tetrahedra);
-    EXPECT_TRUE(results[0].mesh.vertices == results[1].mesh.vertices);
-    EXPECT_FALSE(results[0].mesh.tetrahedra.empty());
+    ExpectSameBitsForOneAndTwoThreads(star, options);
   }
 }
 
