@@ -9,6 +9,10 @@
 #include "physics/dynamics/block_rows.h"
 #include "physics/dynamics/contact_point.h"
 
+namespace pliant::solvers {
+class MomentumTerm;
+}
+
 namespace pliant::physics {
 
 // The step of a block that moves frames.
@@ -50,6 +54,9 @@ struct StepAbilities {
   FrameStep* frames = nullptr;
   JointStep* joints = nullptr;
   CompliantForm* compliance = nullptr;  // the block is posed in compliance form
+  // The convex potential of all velocities that a nonlinear momentum balance has beyond its
+  // linearisation. A convex problem in which they all participate may include it.
+  const solvers::MomentumTerm* beyond_linear = nullptr;
 };
 
 }  // namespace pliant::physics
