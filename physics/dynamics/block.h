@@ -24,6 +24,10 @@
 #include "physics/dynamics/stage.h"
 #include "physics/dynamics/velocity_space.h"
 
+namespace pliant::solvers {
+class MomentumTerm;
+}
+
 namespace pliant::physics {
 
 // Optional interfaces of a step; null where it does not implement one. They do not change during
@@ -35,6 +39,9 @@ struct StepAbilities {
   LaggedBalance* lagged = nullptr;
   CompliantForm* compliance = nullptr;  // the block is posed in compliance form
   VelocityMap* map = nullptr;           // null: the unknowns are the velocities of the State
+  // The convex potential of all velocities that a nonlinear momentum balance has beyond its
+  // linearisation. A convex problem in which they all participate may include it.
+  const solvers::MomentumTerm* beyond_linear = nullptr;
 };
 
 // One block during one step. A workspace: dropping it between steps changes no result.

@@ -42,6 +42,18 @@ class CellMatrix {
     }
   }
 
+  // Adds Σ ∇w_a[r] scale ∇w_b[s], of a tangent scale I ⊗ I.
+  void AddVolumetric(const Kernel& kernel, double scale) {
+    for (int b = 0; b < kKernelNodes; ++b) {
+      double* column = &values_[static_cast<std::size_t>(b) * kColumn];
+      for (int s = 0; s < 3; ++s) {
+        const double g = scale * kernel.gradient[s][b];
+        for (int r = 0; r < 3; ++r, column += kPaddedNodes)
+          for (int a = b & ~3; a < kPaddedNodes; ++a) column[a] += g * kernel.gradient[r][a];
+      }
+    }
+  }
+
   // Adds the blocks to those of a matrix of 3 × 3 blocks, column-major: block (a, b) to the place
   // that `places` lists for it.
   void Scatter(std::span<const int> places, std::span<double> matrix) const {

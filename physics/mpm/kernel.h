@@ -88,6 +88,16 @@ inline Eigen::Matrix3d InterpolateGradient(const Kernel& kernel, const NodeVecto
   return sum;
 }
 
+// f += σ ∇w, the forces of a stress.
+inline void AddStress(const Kernel& kernel, const Eigen::Matrix3d& stress, NodeVectors* f) {
+  for (int r = 0; r < 3; ++r) {
+    for (int a = 0; a < kPaddedNodes; ++a) {
+      f->of[r][a] += stress(r, 0) * kernel.gradient[0][a] + stress(r, 1) * kernel.gradient[1][a] +
+                     stress(r, 2) * kernel.gradient[2][a];
+    }
+  }
+}
+
 // Affine field of APIC around the point, C = 4/Δx² Σ w v_i armᵀ.
 inline Eigen::Matrix3d InterpolateAffine(const Kernel& kernel, const NodeVectors& v,
                                          double cell_size) {

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 
-#include "physics/dynamics/parallel.h"
 #include "physics/mpm/cell_matrix.h"
 #include "physics/mpm/kernel.h"
+#include "physics/mpm/nonlinear_part.h"
 #include "physics/mpm/particle_transfer.h"
 #include "solvers/linalg/grid/grid_dissection.h"
 #include "solvers/linalg/partial_cholesky.h"
@@ -30,8 +32,6 @@ constexpr int kMaxHalvings = 40;
 constexpr double kRounding = 1e-11;
 // Change of the displacement gradient beyond which a tangent is stale.
 constexpr double kStaleGradient = 0.1;
-// Cells that one task assembles at a time, and cells whose matrices are kept at once.
-constexpr int kCellsPerTask = 4, kCellsAtOnce = 64;
 
 double Dot(std::span<const double> x, std::span<const double> y) {
   double sum = 0;
@@ -39,6 +39,9 @@ double Dot(std::span<const double> x, std::span<const double> y) {
   return sum;
 }
 
+// With all of its nodes in a convex problem, the step eliminates none: the problem's own Newton
+// factors A + JᵀGJ in the sparsity of A, since the nodes of a contact lie in a cell, which A
+// couples already, and it takes the nonlinear part of the balance with it.
 class ParticleStep final : public BlockStep, public NonlinearBalance, public VelocityMap {
  public:
   explicit ParticleStep(std::shared_ptr<const ParticleModel> model)
@@ -48,11 +51,14 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
                                          return body.material->is_quadratic(
                                              model_->grid.is_corrected);
                                        })),
-        transfer_(model_.get()) {}
+        transfer_(model_.get()),
+        nonlinear_(model_.get(), &transfer_, &places_) {}
 
   std::span<const double> start_velocities() const override { return transfer_.start_velocities(); }
   StepAbilities abilities() override {
-    return {.nonlinear = is_linear_ ? nullptr : this, .map = this};
+    return {.nonlinear = is_linear_ ? nullptr : this,
+            .map = this,
+            .beyond_linear = nonlinear_.is_zero() ? nullptr : &nonlinear_};
   }
   FreeMotionReport free_motion_report() const override { return report_; }
 
@@ -72,7 +78,8 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
     bool is_stale = false;
     transfer_.ForEachParticle(v, [&](int p, const Kernel& kernel, const NodeVectors& nodes) {
       const Matrix3d H = stage_.h * InterpolateGradient(kernel, nodes);
-      is_stale = is_stale || (H - gradients_[p]).squaredNorm() > kStaleGradient * kStaleGradient;
+      is_stale =
+          is_stale || (H - nonlinear_.gradient(p)).squaredNorm() > kStaleGradient * kStaleGradient;
     });
     return is_stale;
   }
@@ -82,16 +89,34 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
     return LineariseThere();
   }
 
+  // A convex potential that is not quadratic joins the convex problem, which takes all nodes.
+  void ExtendParticipants(std::vector<int>* groups) const override {
+    if (nonlinear_.is_zero()) return;
+    groups->resize(A_.pattern->num_nodes);
+    std::iota(groups->begin(), groups->end(), 0);
+  }
   absl::Status Factor(std::span<const int> participants) override {
+    is_whole_ = false;
     return FactorAs(participants, solvers::ComplementForm::kDense, true);
   }
   absl::Status Reduce(std::span<const int> participants) override {
+    is_whole_ =
+        !nonlinear_.is_zero() && static_cast<int>(participants.size()) == A_.pattern->num_nodes;
+    if (is_whole_) return absl::OkStatus();
     return FactorAs(participants, solvers::ComplementForm::kSparseWherePays, false);
   }
-  solvers::SchurComplement schur_complement() const override { return factor_.schur_complement(); }
+  solvers::SchurComplement schur_complement() const override {
+    if (is_whole_) return {&A_, order_};
+    return factor_.schur_complement();
+  }
 
   void CalcReducedMomentum(std::span<double> reference,
                            std::span<double> linear_term) const override {
+    if (is_whole_) {
+      std::ranges::copy(v_linear_, reference.begin());
+      std::ranges::transform(residual_, linear_term.begin(), std::negate<>());
+      return;
+    }
     const std::vector<int>& participants = factor_.participants();
     dv_p_.resize(3 * participants.size());
     factor_.CopyReduced(dv_p_);
@@ -116,6 +141,10 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
   }
 
   void Complete(std::span<const double> v_p, std::span<double> v) const override {
+    if (is_whole_) {
+      std::ranges::copy(v_p, v.begin());
+      return;
+    }
     const std::vector<int>& participants = factor_.participants();
     dv_p_.resize(v_p.size());
     for (std::size_t k = 0; k < v_p.size(); ++k)
@@ -200,7 +229,9 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
     }
     A_.pattern = &grid.pattern();
     A_.values.resize(9 * grid.pattern().rows.size());
-    factor_.SetPattern(A_.pattern, dissection_.FindOrder(grid.nodes(), grid.pattern()));
+    const std::span<const int> order = dissection_.FindOrder(grid.nodes(), grid.pattern());
+    order_.assign(order.begin(), order.end());
+    is_pattern_new_ = true;
   }
 
   // Momenta that are known: at the start, of gravity and of applied forces.
@@ -236,7 +267,7 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
     std::ranges::fill(A_.values, 0.0);
     residual_.assign(v_linear_.size(), 0.0);
     elastic_.assign(v_linear_.size(), 0.0);
-    gradients_.resize(model_->num_particles);
+    nonlinear_.Start(stage_.h);
     const Evaluation sum = AddParticles(v_linear_, true, residual_, elastic_);
     const solvers::BlockPattern& pattern = *A_.pattern;
     const std::span<const double> mass = transfer_.masses();
@@ -263,14 +294,9 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
 
   static void AddForces(const Kernel& kernel, const Vector3d& momentum, const Matrix3d& stress,
                         CellTerms* terms) {
-    for (int r = 0; r < 3; ++r) {
-      for (int a = 0; a < kPaddedNodes; ++a) {
-        terms->momentum.of[r][a] += kernel.w[a] * momentum[r];
-        terms->force.of[r][a] += stress(r, 0) * kernel.gradient[0][a] +
-                                 stress(r, 1) * kernel.gradient[1][a] +
-                                 stress(r, 2) * kernel.gradient[2][a];
-      }
-    }
+    for (int r = 0; r < 3; ++r)
+      for (int a = 0; a < kPaddedNodes; ++a) terms->momentum.of[r][a] += kernel.w[a] * momentum[r];
+    AddStress(kernel, stress, &terms->force);
   }
   static void Scatter(const ActiveGrid::Cell& cell, const CellTerms& terms,
                       std::span<double> residual, std::span<double> elastic) {
@@ -317,47 +343,44 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
     const double consistent = 1 - model_->lumped(), h = stage_.h;
     Evaluation sum;
     const std::span<const ActiveGrid::Cell> cells = transfer_.grid().cells();
-    matrices_.resize(std::min<std::size_t>(cells.size(), kCellsAtOnce));
-    for (std::size_t first = 0; first < cells.size(); first += kCellsAtOnce) {
-      const int count = static_cast<int>(std::min<std::size_t>(kCellsAtOnce, cells.size() - first));
-      ParallelFor(count, kCellsPerTask, [&](int k) {
-        const ActiveGrid::Cell& cell = cells[first + k];
-        CellTerms& terms = matrices_[k];
-        terms.momentum = terms.force = {};
-        terms.energy = terms.elastic = 0;
-        if (is_to_linearise) terms.matrix.Clear();
-        NodeVectors nodes;
-        ParticleTransfer::Gather(cell, v, &nodes);
-        ParticleResponse response;
-        for (int i = cell.first; i < cell.first + cell.count; ++i) {
-          const int p = transfer_.particle_at(i);
-          const Kernel kernel = transfer_.MakeKernel(p, cell);
-          const double m = consistent * model_->particle_mass[p], V = model_->particle_volume[p];
-          const Vector3d velocity = Interpolate(kernel, nodes);
-          const Matrix3d H = h * InterpolateGradient(kernel, nodes);
-          model_->material_of(p).Respond(model_->parameters_of(p), transfer_.start(p), H,
-                                         is_to_linearise, &response);
-          terms.energy += 0.5 * m * velocity.squaredNorm() + V * response.energy;
-          terms.elastic += V * std::abs(response.energy);
-          AddForces(kernel, m * velocity, V * h * response.stress, &terms);
-          if (!is_to_linearise) continue;
-          gradients_[p] = H;
-          terms.matrix.Add(kernel, V * h * h, response.tangent, m);
-        }
-      });
-      for (int k = 0; k < count; ++k) {
-        const std::size_t c = first + k;
-        sum.energy += matrices_[k].energy;
-        sum.scale += matrices_[k].elastic;
-        Scatter(cells[c], matrices_[k], residual, elastic);
-        if (is_to_linearise) matrices_[k].matrix.Scatter(PlacesOf(c), A_.values);
+    const auto compute = [&](int c, CellTerms* terms) {
+      const ActiveGrid::Cell& cell = cells[c];
+      terms->momentum = terms->force = {};
+      terms->energy = terms->elastic = 0;
+      if (is_to_linearise) terms->matrix.Clear();
+      NodeVectors nodes;
+      ParticleTransfer::Gather(cell, v, &nodes);
+      ParticleResponse response;
+      for (int i = cell.first; i < cell.first + cell.count; ++i) {
+        const int p = transfer_.particle_at(i);
+        const Kernel kernel = transfer_.MakeKernel(p, cell);
+        const double m = consistent * model_->particle_mass[p], V = model_->particle_volume[p];
+        const Vector3d velocity = Interpolate(kernel, nodes);
+        const Matrix3d H = h * InterpolateGradient(kernel, nodes);
+        model_->material_of(p).Respond(model_->parameters_of(p), transfer_.start(p), H,
+                                       is_to_linearise, &response);
+        terms->energy += 0.5 * m * velocity.squaredNorm() + V * response.energy;
+        terms->elastic += V * std::abs(response.energy);
+        AddForces(kernel, m * velocity, V * h * response.stress, terms);
+        if (!is_to_linearise) continue;
+        nonlinear_.Linearise(p, H, response);
+        terms->matrix.Add(kernel, V * h * h, response.tangent, m);
       }
-    }
+    };
+    transfer_.ForEachCell(&matrices_, compute, [&](int c, const CellTerms& terms) {
+      sum.energy += terms.energy;
+      sum.scale += terms.elastic;
+      Scatter(cells[c], terms, residual, elastic);
+      if (is_to_linearise) terms.matrix.Scatter(PlacesOf(c), A_.values);
+    });
     return sum;
   }
 
   absl::Status FactorAs(std::span<const int> participants, solvers::ComplementForm form,
                         bool is_whole) {
+    // a problem that takes all nodes analyses the pattern itself
+    if (is_pattern_new_) factor_.SetPattern(A_.pattern, order_);
+    is_pattern_new_ = false;
     // a nonlinear block on which nothing acts is not relinearised by the step
     if (participants.empty() && !is_linear_) return SolveFreeMotion();
     negated_.resize(residual_.size());
@@ -468,13 +491,16 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
   std::vector<int> places_;  // of the blocks of each cell in the pattern
   solvers::BlockMatrix A_{&transfer_.grid().pattern().pattern()};
   solvers::GridDissection dissection_;
+  std::vector<int> order_;
   solvers::PartialCholesky factor_;
+  bool is_pattern_new_ = false;   // to factor_
+  bool is_whole_ = false;         // all nodes participate, and none is eliminated
   std::vector<double> momentum_;  // known: at the start, of gravity and of applied forces
   std::vector<double> applied_;   // impulses of applied forces
 
   // the linearisation: m(v) = residual_ + A (v − v_linear_)
   std::vector<double> v_linear_, residual_, elastic_;
-  std::vector<Matrix3d> gradients_;  // displacement gradient of each particle there
+  NonlinearPart nonlinear_;
   Evaluation at_linear_;
 
   std::vector<CellTerms> matrices_;

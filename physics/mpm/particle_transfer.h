@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "absl/status/status.h"
 
 #include "physics/dynamics/block_state.h"
+#include "physics/dynamics/parallel.h"
 #include "physics/mpm/active_grid.h"
 #include "physics/mpm/kernel.h"
 #include "physics/mpm/particle_model.h"
@@ -52,6 +54,19 @@ class ParticleTransfer {
     }
   }
 
+  // Calls compute(cell, terms) for all cells, in parallel, and then collect(cell, terms) in their
+  // order. `kept` is work space, of which each cell gets one.
+  template <typename Terms, typename Compute, typename Collect>
+  void ForEachCell(std::vector<Terms>* kept, const Compute& compute, const Collect& collect) const {
+    const int count = static_cast<int>(grid_.cells().size());
+    kept->resize(std::min(count, kCellsAtOnce));
+    for (int first = 0; first < count; first += kCellsAtOnce) {
+      const int some = std::min(kCellsAtOnce, count - first);
+      ParallelFor(some, kCellsPerTask, [&](int k) { compute(first + k, &(*kept)[k]); });
+      for (int k = 0; k < some; ++k) collect(first + k, (*kept)[k]);
+    }
+  }
+
   // Grid nodes that carry a node of the block, with shares that sum to 1; none for a particle that
   // has stopped.
   struct Carriers {
@@ -68,6 +83,9 @@ class ParticleTransfer {
   void Advance(std::span<const double> v, double h, MutableBlockState state) const;
 
  private:
+  // Cells that one task computes at a time, and cells whose terms are kept at once.
+  static constexpr int kCellsPerTask = 4, kCellsAtOnce = 64;
+
   absl::Status Place(const BlockState& base);
   void StartParticles(const BlockState& base, double h);
   void Collect(std::span<const double> v);

@@ -211,6 +211,17 @@ class ConvexStepper final : public Stepper {
       row_laws_[k] = Regularise(system.rows[k], options, h);
       problem.rows.push_back(row_laws_[k]);
     }
+    for (const int b : island.blocks) problem.terms.push_back(FindTerm(b));
+  }
+
+  // The convex potential of a block of the system, if it has one and all of its velocities
+  // participate.
+  const solvers::MomentumTerm* FindTerm(int b) const {
+    const Participation::Block& of = stages_.participation.blocks[b];
+    const BlockStep& step = *stages_.blocks.steps[of.block];
+    const bool is_whole = of.num_groups == step.space().num_groups();
+    if (!is_whole || stages_.blocks.terms != Terms::kMomentum) return nullptr;
+    return stages_.blocks.abilities[of.block].beyond_linear;
   }
 
   void SolveIsland(const solvers::IslandView& island, double h, Work* work, Outcome* outcome) {

@@ -49,11 +49,15 @@ void CorotatedMaterial::Start(const double* /*p*/, ParticleStart* start) const {
       Matrix3d::Identity();
 }
 
+Matrix3d CorotatedMaterial::CalcStrain(const ParticleStart& start, const Matrix3d& H) {
+  const Matrix3d HF = H * start.state.F;
+  return start.strain + Symmetric(start.R.transpose() * HF);
+}
+
 void CorotatedMaterial::Respond(const double* p, const ParticleStart& start, const Matrix3d& H,
                                 bool with_tangent, ParticleResponse* response) const {
   const Matrix3d &R = start.R, &F = start.state.F;
-  const Matrix3d HF = H * F;
-  const StrainResponse r = RespondToStrain(p, start, start.strain + Symmetric(R.transpose() * HF));
+  const StrainResponse r = RespondToStrain(p, start, CalcStrain(start, H));
   response->energy = r.energy;
   const Matrix3d P = R * r.stress;
   response->stress = P * F.transpose();

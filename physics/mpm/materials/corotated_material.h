@@ -39,6 +39,7 @@ class CorotatedMaterial : public ParticleMaterial {
  protected:
   virtual StrainResponse RespondToStrain(const double* p, const ParticleStart& start,
                                          const Eigen::Matrix3d& strain) const = 0;
+  static Eigen::Matrix3d CalcStrain(const ParticleStart& start, const Eigen::Matrix3d& H);
 };
 
 // F = R S with a rotation R, the nearest one if F is inverted, and S symmetric.

@@ -74,6 +74,13 @@ class ParticleMaterial {
   // eigenvalues; it is computed only where `with_tangent`.
   virtual void Respond(const double* p, const ParticleStart& start, const Eigen::Matrix3d& H,
                        bool with_tangent, ParticleResponse* response) const = 0;
+  // Whether the energy is known to be one quadratic function of H between two points: then the
+  // second one has the tangent of the first.
+  virtual bool IsQuadraticBetween(const double* /*p*/, const ParticleStart& /*start*/,
+                                  const Eigen::Matrix3d& /*H0*/,
+                                  const Eigen::Matrix3d& /*H1*/) const {
+    return false;
+  }
   // State at the end of the step, of which `C` is set by the caller.
   virtual void Advance(const double* p, const ParticleStart& start, const Eigen::Matrix3d& H,
                        ParticleState* end) const = 0;

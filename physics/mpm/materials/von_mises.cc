@@ -59,6 +59,15 @@ class VonMises final : public CorotatedMaterial {
   std::span<const ParticleParameter> parameters() const override { return kVonMisesParameters; }
   bool is_quadratic(bool is_corrected) const override { return !is_corrected; }
 
+  // The elastic strains are a convex set.
+  bool IsQuadraticBetween(const double* p, const ParticleStart& start, const Matrix3d& H0,
+                          const Matrix3d& H1) const override {
+    const double rho = CalcYieldStrain(p);
+    const auto is_elastic = [&](const Matrix3d& H) {
+      return Deviator(CalcStrain(start, H)).squaredNorm() <= rho * rho;
+    };
+    return is_elastic(H1) && is_elastic(H0);
+  }
   void Advance(const double* p, const ParticleStart& start, const Matrix3d& H,
                ParticleState* end) const override {
     CorotatedMaterial::Advance(p, start, H, end);
@@ -76,8 +85,8 @@ class VonMises final : public CorotatedMaterial {
     const double mu = moduli.mu, kappa = moduli.bulk(), rho = CalcYieldStrain(p);
     const double trace = strain.trace();
     const Matrix3d deviator = Deviator(strain);
-    const double s = std::sqrt(deviator.squaredNorm());
-    const bool yields = start.is_corrected && s > rho;
+    const double squared = deviator.squaredNorm(), s = std::sqrt(squared);
+    const bool yields = start.is_corrected && squared > rho * rho;
     r.energy = (yields ? mu * rho * (2 * s - rho) : mu * s * s) + 0.5 * kappa * trace * trace;
     r.mu = yields ? mu * (rho / s) : mu;  // secant modulus
     r.lambda = kappa - r.mu * 2 / 3;

@@ -1,0 +1,74 @@
+// A convex problem that takes all nodes of the grid, as Newton's method on the sparse H has them,
+// against one that has the touched nodes alone, by their dense Schur complement: a cold start keeps
+// the complement. Contacts are springs without friction, since near-rigid ones are as compliant as
+// the matrix at hand suggests.
+
+#include "tests/validation/validation_scene.h"
+
+namespace pliant::physics {
+namespace {
+
+// Particles on the ground, under a rigid box, a driven link and a FEM body: more touched nodes than
+// a dense complement pays for.
+std::string Touched(const std::string& material) {
+  return Fill(R"(
+name: touched
+time_step: 0.005
+grid: {cell_size: 0.03}
+contact: {friction: 0, stiffness: 1.0e4}
+method: {convex: {beta: 1.0e-3, warm_start: $WARM, tolerance: 1.0e-11, relinearisations: 30}}
+bodies:
+  - {name: floor, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
+  - name: dough
+    particles:
+      fill: {box: {size: [0.3, 0.12, 0.08]}}
+      pose: {position: [0, 0, 0.0399]}
+      material: $MATERIAL
+  - name: box
+    rigid: {motion: FREE, density: 1000, pose: {position: [-0.11, 0, 0.0994]},
+            velocity: {linear: [0.2, 0, 0]}, shapes: [{box: {size: [0.06, 0.1, 0.04]}}]}
+  - name: fem
+    deformable:
+      mesh: {box: {size: [0.05, 0.05, 0.05]}, edge_length: 0.025}
+      pose: {position: [0.11, 0.01, 0.1044]}
+      material: {youngs_modulus: 1.0e5, poissons_ratio: 0.3, density: 800}
+robots:
+  - name: pin
+    file: $ROOT/scenes/robots/rolling_pin.urdf
+    pose: {position: [0, 0, 0.1090]}
+    actuators:
+      - {joint: "travel|height", pd: {stiffness: 2.0e4, damping: 400, gravity_compensation: true}}
+)",
+              {{"$MATERIAL", material}, {"$ROOT", PLIANT_SOURCE_DIR}});
+}
+
+void ExpectSameSteps(const std::string& scene, int steps) {
+  World whole = LoadWorld(Fill(scene, {{"$WARM", "true"}})),
+        complement = LoadWorld(Fill(scene, {{"$WARM", "false"}}));
+  for (int n = 0; n < steps; ++n) {
+    ASSERT_TRUE(whole.Step().ok());
+    ASSERT_TRUE(complement.Step().ok());
+    ASSERT_LE(whole.report().residual, 1e-10) << n;
+    ASSERT_LE(complement.report().residual, 1e-10) << n;
+    EXPECT_GT(whole.report().contacts.size(), 40u);
+    EXPECT_EQ(whole.report().participating, complement.report().participating);
+    const auto &v = whole.state().v, &w = complement.state().v;
+    ASSERT_EQ(v.size(), w.size());
+    for (std::size_t i = 0; i < v.size(); ++i) ASSERT_NEAR(v[i], w[i], 1e-10) << n << ", " << i;
+  }
+}
+
+TEST(WholeNewton, GivesTheComplementsStepsOfAPlasticMaterial) {
+  ExpectSameSteps(Touched("{model: VON_MISES, youngs_modulus: 2.0e4, poissons_ratio: 0.45, "
+                          "yield_stress: 100, density: 1000}"),
+                  2);
+}
+
+TEST(WholeNewton, GivesTheComplementsStepsOfALiquid) {
+  ExpectSameSteps(Touched("{model: LIQUID, bulk_modulus: 2.0e5, gamma: 7, viscosity: 1, "
+                          "density: 1000}"),
+                  2);
+}
+
+}  // namespace
+}  // namespace pliant::physics
