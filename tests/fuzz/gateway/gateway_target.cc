@@ -6,6 +6,7 @@
 // tests/fuzz/mutations.cc calls it.
 
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -70,11 +71,20 @@ std::string Wrap(std::string_view input) {
   }
 }
 
+// Result of a call of the system that libFuzzer's clock may interrupt.
+template <typename Call>
+auto Finish(const Call& call) {
+  while (true) {
+    const auto result = call();
+    if (result >= 0 || errno != EINTR) return result;
+  }
+}
+
 // Reads until the server closes; false when it does not.
 bool IsClosed(int socket) {
   std::array<char, 4096> bytes{};
   ssize_t size = 0;
-  while ((size = read(socket, bytes.data(), bytes.size())) > 0) {
+  while ((size = Finish([&] { return read(socket, bytes.data(), bytes.size()); })) > 0) {
   }
   return size == 0 || errno == ECONNRESET;
 }
@@ -90,7 +100,9 @@ void Feed(int port, std::string_view input) {
   if (connect(client, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) std::abort();
   const std::string bytes = Wrap(input);
   // the server may have closed already
-  if (send(client, bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0 && errno == EAGAIN) std::abort();
+  const ssize_t sent =
+      Finish([&] { return send(client, bytes.data(), bytes.size(), MSG_NOSIGNAL); });
+  if (sent < 0 && errno == EAGAIN) std::abort();
   shutdown(client, SHUT_WR);
   if (!IsClosed(client)) {
     std::fprintf(stderr, "the gateway does not close the connection\n");
