@@ -33,9 +33,10 @@ constexpr std::size_t kHead = 4096;  // bytes that tell what a file is
 constexpr double kEdgesPerSize = 100;
 constexpr double kTetrahedra = 5'000;
 constexpr double kVolumeOfEdge = 0.0785;  // mean of the mesher's tetrahedra at edge_length 1
-// A surface is shown itself where at most this share of it has triangles longer than an edge: they
-// would hide how the body deforms.
+// A surface is shown itself where at most this share of it has triangles longer than an edge, which
+// would hide how the body deforms, and where a page without a GPU draws it within seconds.
 constexpr double kMaxCoarseShare = 0.05;
+constexpr std::size_t kMaxShownTriangles = 50'000;
 // Rubber is stepped at this rate where no robot needs shorter steps [s].
 constexpr double kSoftTimeStep = 0.01, kRobotTimeStep = 0.005;
 constexpr double kMaxSize = 5;       // larger meshes seem to be in millimetres [m]
@@ -266,7 +267,8 @@ class SceneWriter {
             (vertices[a] - center).dot((vertices[b] - center).cross(vertices[c] - center)) / 6;
       const double edge = std::max(given / kEdgesPerSize,
                                    std::cbrt(std::abs(volume) / kTetrahedra / kVolumeOfEdge));
-      if (!has_colors && CalcCoarseShare(*surface, edge) <= kMaxCoarseShare)
+      if (!has_colors && surface->triangles.size() <= kMaxShownTriangles &&
+          CalcCoarseShare(*surface, edge) <= kMaxCoarseShare)
         visual = absl::StrCat("\n      visual: {", mesh, "}   # the fine surface, which is drawn");
       absl::StrAppend(&mesh, ", edge_length: ", Short(scale * edge));
     }

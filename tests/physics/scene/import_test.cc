@@ -172,6 +172,13 @@ TEST(Import, AFineSurfaceIsDrawnOverItsTetrahedra) {
   EXPECT_EQ(scene.model->bodies.back().embedded.parts[0].triangles.size(), 4u * 60 * 59);
 }
 
+TEST(Import, AVeryFineSurfaceIsNotDrawnUnasked) {
+  const RobotFolder folder;
+  const auto yaml = WriteSceneOf({folder.Write("ball.obj", BallObj(120))}, folder.path());
+  ASSERT_TRUE(yaml.ok()) << yaml.status();
+  EXPECT_THAT(yaml->yaml, Not(HasSubstr("visual:")));
+}
+
 TEST(Import, ASurfaceWithColoursIsShownAsItIs) {
   const RobotFolder folder;
   folder.Write("cube.mtl", "newmtl red\nKd 1 0 0\n");

@@ -104,8 +104,8 @@ std::uint8_t EncodeColor(float value, bool is_linear) {
   return static_cast<std::uint8_t>(std::lround(255 * x));
 }
 
-// How KHR_texture_transform of glTF moves texture coordinates, whose origin is the upper left corner
-// there: offset + R(rotation) · scale · (u, v).
+// How KHR_texture_transform of glTF moves texture coordinates, whose origin there is the upper left
+// corner: offset + R(rotation) · scale · (u, v).
 struct TextureTransform {
   double offset[2], scale[2], cos, sin;
 
