@@ -377,10 +377,10 @@ void StrainRateDamping::AddForces(const FemModel& model, std::span<const double>
   }
 }
 
-// A motion x of node b changes F by x G_bᵀ, F' and F together so that Fᵀ F' changes by
-// Fᵀ(c x) G_bᵀ + G_b (c² x)ᵀ F', and the force on node a by minus V times
-//   [c² (G_a·S G_b) I + μ (G_a·G_b) F Hᵀ + μ (F G_b)(H G_a)ᵀ + λ (F G_a)(H G_b)ᵀ] x,
-// with H = c F + c² F'.
+// Where node d moves by c² x and its velocity changes by c x, F changes by c² x G_dᵀ, F' by c x G_dᵀ
+// and E' by the symmetric part of G_d xᵀ H, with H = c F + c² F'. Minus the force on node a changes
+// by V times
+//   [c² (G_a·S G_d) I + μ (G_a·G_d) F Hᵀ + μ (F G_d)(H G_a)ᵀ + λ (F G_a)(H G_d)ᵀ] x.
 void StrainRateDamping::Differentiate(const FemModel& model, std::span<const double> q,
                                       std::span<const double> v, double c,
                                       solvers::BlockMatrix* lower,
@@ -403,7 +403,7 @@ void StrainRateDamping::Differentiate(const FemModel& model, std::span<const dou
     }
     const Lane mu = batch.volume * viscosities_[b].mu,
                lambda = batch.volume * viscosities_[b].lambda;
-    // of the force on node a by the motion of node d
+    // how minus the force on node a changes with the motion of node d
     const auto block_of = [&](int a, int d) {
       const Lane across = mu * Dot(batch.gradients[a], batch.gradients[d]);
       LaneMatrix3 block;

@@ -62,8 +62,8 @@ class StrainRateDamping {
   void AddForces(const FemModel& model, std::span<const double> q, std::span<const double> v,
                  std::vector<double>* residual) const;
 
-  // Derivative of minus the forces along q = c² a, v = c a, which is not symmetric: `lower` has the
-  // blocks in the lower triangle, `upper` the transposes of those above.
+  // Adds the derivative of minus the forces along q = c² a, v = c a, which is not symmetric: the
+  // blocks in the lower triangle to `lower`, the transposes of those above it to `upper`.
   void Differentiate(const FemModel& model, std::span<const double> q, std::span<const double> v,
                      double c, solvers::BlockMatrix* lower, solvers::BlockMatrix* upper) const;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -19,11 +20,7 @@ using Eigen::Vector3d;
 class FemBalance final : public ForceBalance {
  public:
   explicit FemBalance(std::shared_ptr<const FemModel> model)
-      : model_(std::move(model)),
-        stiffness_(&model_->pattern),
-        damping_(*model_),
-        damping_lower_(&model_->pattern),
-        damping_upper_(&model_->pattern) {
+      : model_(std::move(model)), stiffness_(&model_->pattern), damping_(*model_) {
     mass_.resize(model_->pattern.num_blocks(), 0.0);
     for (std::size_t b = 0; b < model_->elements.batches.size(); ++b) {
       const ElementBatch& batch = model_->elements.batches[b];
@@ -120,9 +117,8 @@ class FemBalance final : public ForceBalance {
     }
     const bool is_damped = c > 0 && !damping_.is_zero();
     if (is_damped) {
-      std::ranges::fill(damping_lower_.values, 0.0);
-      std::ranges::fill(damping_upper_.values, 0.0);
-      damping_.Differentiate(*model_, q_, v_, c, &damping_lower_, &damping_upper_);
+      transposed_ = stiffness_;
+      damping_.Differentiate(*model_, q_, v_, c, &stiffness_, &*transposed_);
     }
     const double mass_scale = 1 + c * p.rayleigh_alpha;
     const solvers::BlockPattern& pattern = model_->pattern;
@@ -133,13 +129,9 @@ class FemBalance final : public ForceBalance {
         const auto block_of = [k](const solvers::BlockMatrix& A) {
           return Eigen::Map<const Matrix3d>(&A.values[9 * std::size_t(k)]);
         };
-        Matrix3d block = block_of(stiffness_);
-        block.diagonal().array() += mass_scale * mass_[k];
-        Matrix3d transposed = block.transpose();
-        if (is_damped) {
-          block += block_of(damping_lower_);
-          transposed += block_of(damping_upper_).transpose();
-        }
+        Matrix3d block = block_of(stiffness_),
+                 transposed = block_of(is_damped ? *transposed_ : stiffness_).transpose();
+        for (Matrix3d* of : {&block, &transposed}) of->diagonal().array() += mass_scale * mass_[k];
         if (is_fixed(i) || is_fixed(j)) {
           if (i != j) continue;
           block.setIdentity();
@@ -188,7 +180,7 @@ class FemBalance final : public ForceBalance {
   solvers::BlockMatrix stiffness_;
   solvers::LowRank dense_;  // the part of the stiffness that volumes have beside
   StrainRateDamping damping_;
-  solvers::BlockMatrix damping_lower_, damping_upper_;
+  std::optional<solvers::BlockMatrix> transposed_;  // of the stiffness with damping
   std::vector<double> mass_;  // of each block of the pattern, times the identity
   std::vector<double> loads_;
   std::vector<Lane> pressure_;

@@ -23,6 +23,18 @@ Matrix3d Apply(const Eigen::Matrix<double, 9, 9>& D, const Matrix3d& A) {
   return result;
 }
 
+// What a response has beyond its second-order expansion at `start`, from which H differs by
+// `change`.
+struct Excess {
+  Excess(const ParticleResponse& response, const ParticleResponse& start, const Matrix3d& change) {
+    const Matrix3d linear = Apply(start.tangent, change);
+    energy = response.energy - start.energy - Contract(start.stress + 0.5 * linear, change);
+    stress = response.stress - start.stress - linear;
+  }
+  double energy;
+  Matrix3d stress;
+};
+
 }  // namespace
 
 NonlinearPart::NonlinearPart(const ParticleModel* model, const ParticleTransfer* transfer,
@@ -75,12 +87,10 @@ double NonlinearPart::AddGradient(std::span<const double> v, std::span<double> g
     ForEachParticle(cell, [&](int p, const Kernel& kernel, const Point& at) {
       const Matrix3d H = h_ * InterpolateGradient(kernel, nodes), change = H - at.H;
       if (IsLinear(p, H)) return;
-      const ParticleResponse response = Respond(p, H, false);
-      const Matrix3d linear = Apply(at.response.tangent, change);
+      const Excess excess(Respond(p, H, false), at.response, change);
       const double V = model_.particle_volume[p];
-      terms->along.value += V * (response.energy - at.response.energy -
-                                 Contract(at.response.stress + 0.5 * linear, change));
-      AddStress(kernel, V * h_ * (response.stress - at.response.stress - linear), &terms->force);
+      terms->along.value += V * excess.energy;
+      AddStress(kernel, V * h_ * excess.stress, &terms->force);
     });
   };
   transfer_.ForEachCell(&terms_, compute, [&](int cell, const CellTerms& terms) {
@@ -107,11 +117,10 @@ NonlinearPart::Along NonlinearPart::CalcAlong(std::span<const double> v, std::sp
       const Matrix3d H = h_ * InterpolateGradient(kernel, nodes) + alpha * along, change = H - at.H;
       if (IsLinear(p, H)) return;
       const ParticleResponse response = Respond(p, H, true);
-      const Matrix3d linear = Apply(at.response.tangent, change);
+      const Excess excess(response, at.response, change);
       const double V = model_.particle_volume[p];
-      terms->along.value += V * (response.energy - at.response.energy -
-                                 Contract(at.response.stress + 0.5 * linear, change));
-      terms->along.slope += V * Contract(response.stress - at.response.stress - linear, along);
+      terms->along.value += V * excess.energy;
+      terms->along.slope += V * Contract(excess.stress, along);
       terms->along.curvature +=
           V * Contract(Apply(response.tangent, along) - Apply(at.response.tangent, along), along);
     });
