@@ -163,7 +163,7 @@ struct Watching {
 
   Seen seen() const { return full + decimated; }
   std::size_t frame_bytes() const { return SizeOf(seen()); }
-  // Of one frame, where a tier's frame costs so much [s].
+  // The mean cost of a frame, from those of each tier [s].
   double Average(double full_cost, double decimated_cost) const {
     return (full.frames * full_cost + decimated.frames * decimated_cost) /
            std::max(1.0, seen().frames);
@@ -173,7 +173,7 @@ struct Watching {
   }
 };
 
-// So many processes of `count` viewers each have all vertices, four times as many fewer.
+// For each transport, a process of `count` viewers has all vertices, and four have fewer.
 Watching MeasureViewers(ServerProcess& server, Connection& client, double seconds,
                         const std::vector<std::string>& transports, int count) {
   std::vector<std::unique_ptr<ChildProcess>> full, decimated;

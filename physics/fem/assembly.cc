@@ -377,9 +377,9 @@ void StrainRateDamping::AddForces(const FemModel& model, std::span<const double>
   }
 }
 
-// Where node d moves by c² x and its velocity changes by c x, F changes by c² x G_dᵀ, F' by c x G_dᵀ
-// and E' by the symmetric part of G_d xᵀ H, with H = c F + c² F'. Minus the force on node a changes
-// by V times
+// Where node d moves by c² x and its velocity changes by c x, F changes by c² x G_dᵀ, F' by
+// c x G_dᵀ and E' by the symmetric part of G_d xᵀ H, with H = c F + c² F'. Minus the force on node
+// a changes by V times
 //   [c² (G_a·S G_d) I + μ (G_a·G_d) F Hᵀ + μ (F G_d)(H G_a)ᵀ + λ (F G_a)(H G_d)ᵀ] x.
 void StrainRateDamping::Differentiate(const FemModel& model, std::span<const double> q,
                                       std::span<const double> v, double c,
