@@ -30,8 +30,8 @@ class MomentumTerm;
 
 namespace pliant::physics {
 
-// Optional interfaces of a step; null where it does not implement one. They do not change during
-// its life.
+// Optional interfaces of a step, null if it does not implement one. They do not change during its
+// life.
 struct StepAbilities {
   FrameStep* frames = nullptr;
   JointStep* joints = nullptr;
@@ -39,8 +39,8 @@ struct StepAbilities {
   LaggedBalance* lagged = nullptr;
   CompliantForm* compliance = nullptr;  // the block is posed in compliance form
   VelocityMap* map = nullptr;           // null: the unknowns are the velocities of the State
-  // The convex potential of all velocities that a nonlinear momentum balance has beyond its
-  // linearisation. A convex problem in which they all participate may include it.
+  // The convex potential by which a nonlinear momentum balance differs from its linearisation. A
+  // convex problem in which all velocities participate may include it.
   const solvers::MomentumTerm* beyond_linear = nullptr;
 };
 
@@ -76,10 +76,9 @@ class BlockStep : public TangentFactor {
     CalcTangentDiagonal(diagonal);
   }
 
-  // Work done on the block over the step by its inputs with the solution v: forces, efforts on
-  // channels and prescribed motion, each along the mean of the velocities at the start and v, as
-  // the kinetic energy changes by impulses [J]. Gravity counts as potential energy instead. Needs
-  // Pose.
+  // Work done on the block over the step to the solution v by its inputs [J]: forces, efforts on
+  // channels and prescribed motion. Each acts along the mean of the start velocities and v, as
+  // impulses change the kinetic energy. Gravity counts as potential energy instead. Needs Pose.
   virtual double CalcInputWork(std::span<const double> /*v*/) { return 0; }
 
   // Appends the rows of a point attached to this block, and adds its prescribed velocity.

@@ -27,8 +27,8 @@ struct ChannelEffort {
   double effort;  // [N·m], [N] or [Pa]
 };
 
-// Sets the pressure at the rest volume of one of a block's volumes (VolumeSet), which holds until
-// the next one.
+// Sets the gauge pressure at rest of one of a block's volumes (VolumeSet); it holds until it is set
+// again.
 struct VolumePressure {
   int volume;
   double gauge;  // [Pa]
@@ -52,7 +52,7 @@ class PrescribedMotion {
   // Model::bodies whose prescribed motion the block follows: itself for a kinematic body; the
   // bodies to which prescribed vertices are attached for a deformable one; −1 is the world.
   virtual std::vector<int> followed_bodies() const = 0;
-  // Whether all of its motion is prescribed: a step of the block has no unknowns.
+  // True if all of its motion is prescribed: a step of the block has no unknowns.
   virtual bool is_complete() const { return false; }
 };
 

@@ -30,8 +30,8 @@ enum class ConstraintSource { kLimit, kDryFriction, kActuator, kConstraint, kSpr
 struct ConstraintRow {
   int first_term = 0, num_terms = 0;
   double error = 0;  // g at the start of the step [m], [rad]
-  // at which g is taken away: if joints that start apart closed in one step, they would fly [m/s],
-  // [rad/s]
+  // maximum rate at which g is corrected, so that joints that start apart do not close in one step,
+  // at a high speed [m/s], [rad/s]
   double recovery_rate = std::numeric_limits<double>::infinity();
   double stiffness = std::numeric_limits<double>::infinity();  // k [N/m], [N·m/rad]
   double damping = 0;                                          // d [N·s/m], [N·m·s/rad]
@@ -41,7 +41,7 @@ struct ConstraintRow {
   double upper = std::numeric_limits<double>::infinity();
   bool dry_friction = false;  // holds r at zero like a sticking contact; k and d are ignored
   ConstraintSource source = ConstraintSource::kConstraint;
-  // velocity of its block, or actuator, constraint or body of the Model, by source
+  // index of a velocity of its block, or of an actuator, constraint or body of the Model, by source
   int index = -1;
 };
 

@@ -45,9 +45,10 @@ struct ContactPoint {
   double area = 0;       // [m²]; 0 for a point contact
   double stiffness = 0;  // [N/m]; infinite: as rigid as the conditioning allows
   double relaxation_time = 0;  // τ_d [s]
-  double friction = 0;         // μ, of sliding
-  // Further friction, for methods that resolve slip speeds: at rest, falling to `friction` at the
-  // Stribeck speed [m/s], and viscous [N·s/m]. Static friction below `friction`: none.
+  double friction = 0;         // μ, kinetic
+  // For methods that resolve slip speeds: the static coefficient, which falls to `friction` at the
+  // Stribeck speed [m/s], and viscous friction [N·s/m]. A static coefficient below `friction` has
+  // no effect.
   double static_friction = 0, stribeck_speed = 0, viscous_friction = 0;
   double restitution = 0;  // ratio of normal speeds after and before a collision
   // Speculative contacts only, which form in the course of the step; zero for present contacts:
@@ -58,7 +59,7 @@ struct ContactPoint {
       0;  // persists from step to step while the same features touch; unique in a set
 
   bool is_speculative() const { return time_ahead > 0; }
-  // Both attachments move with frames, whose positions can take an overlap away.
+  // True if both sides are on frames or the world: overlap can be corrected in their positions.
   bool is_between_frames() const { return a.nodes.empty() && b.nodes.empty(); }
 };
 

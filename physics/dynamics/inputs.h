@@ -31,28 +31,28 @@ struct Inputs {
     int actuator;  // index in Model::actuators
     double value;
   };
-  // Gains of an actuator, none negative. They hold until the next ones. Only a position actuator
-  // has a stiffness; an effort actuator with damping also brakes. Without either, an actuator is
-  // off.
+  // Gains of an actuator, none negative. They hold until they are set again. Only a position
+  // actuator has a stiffness; an effort actuator with damping also brakes its joint. A position or
+  // velocity actuator without gains is off.
   struct ActuatorGains {
     int actuator;
     double stiffness;     // [N·m/rad], [N/m]
     double damping;       // [N·m·s/rad], [N·s/m]
     double effort_limit;  // [N·m], [N]
   };
-  // An actuator that holds its joint at a position through the step, with all its effort and in
-  // place of its target.
+  // Makes an actuator hold its joint at a position through the step, with up to its effort limit,
+  // instead of following its target.
   struct ActuatorHold {
     int actuator;
     double position;  // [rad], [m]
   };
-  // Spring and damper that pull a point of a body towards a place through the step, treated
-  // implicitly.
+  // Spring and damper that pull a point of a body towards a point A of the world through the step,
+  // treated implicitly.
   struct PointSpring {
     int body;       // index in Model::bodies
     int node = -1;  // a vertex of a deformable body; −1: the point p_BP
     Eigen::Vector3d p_BP = Eigen::Vector3d::Zero();
-    Eigen::Vector3d p_WA = Eigen::Vector3d::Zero();                // the place
+    Eigen::Vector3d p_WA = Eigen::Vector3d::Zero();
     double stiffness = 0;                                          // [N/m]
     double damping = 0;                                            // [N·s/m]
     double force_limit = std::numeric_limits<double>::infinity();  // on the magnitude [N]
@@ -80,7 +80,7 @@ struct Inputs {
     int controller;
     double position;
   };
-  // Gauge pressure of a volume constraint at its rest volume. It holds until the next one.
+  // Gauge pressure of a volume constraint at its rest volume. It holds until it is set again.
   struct PressureTarget {
     int constraint;  // index in Model::constraints
     double gauge;    // [Pa]
@@ -97,8 +97,8 @@ struct Inputs {
   std::vector<ActuatorHold> holds;
   std::vector<PointSpring> springs;
   std::vector<PressureTarget> pressures;
-  // What those who make the Inputs have to know in the next step, in a layout of their own. It
-  // becomes part of the State, so that they continue from any state as from the last one.
+  // Memory of the code that makes the Inputs, in its own layout. It becomes part of the State, so
+  // that a run continued from any state repeats itself.
   std::vector<double> drives;
 
   // Clears all lists and keeps their memory.
@@ -117,4 +117,5 @@ struct Inputs {
     drives.clear();
   }
 };
+
 }  // namespace pliant::physics

@@ -34,8 +34,8 @@ struct TouchingPoints {
   std::vector<double> radii;  // of each [m]; 0: a point
 };
 
-// Limits of what clients may command: motion of a KINEMATIC body or of a robot's links, and forces
-// on bodies that move freely. Limits of joints are for those whose file gives none.
+// Limits on commands of clients: on the motion of a KINEMATIC body or of a robot's links, and on
+// forces on freely moving bodies. Limits of joints apply where the robot's file gives none.
 struct DriveLimits {
   double speed = 1;               // [m/s]
   double spin = 6;                // [rad/s]
@@ -43,12 +43,12 @@ struct DriveLimits {
   double spin_acceleration = 60;  // [rad/s²]
   double joint_speed = 0.5;       // [m/s]
   double joint_spin = 3;          // [rad/s]
-  double joint_ramp = 0.1;        // [s], from rest to its speed
-  // corners of the box in which the driven origin stays, W [m]
+  double joint_ramp = 0.1;        // time to reach that speed from rest [s]
+  // corners of the box within which the driven origin stays, in W [m]
   Eigen::Vector3d lower = Eigen::Vector3d::Constant(-std::numeric_limits<double>::infinity());
   Eigen::Vector3d upper = Eigen::Vector3d::Constant(std::numeric_limits<double>::infinity());
   double force = -1;   // of a spring or a wrench [N]; negative: 20 times the body's weight
-  double torque = -1;  // [N·m]; negative: that force at 0.1 m
+  double torque = -1;  // [N·m]; negative: 0.1 m times that force
 };
 
 // A named body of the scene: the block and frame or nodes that it moves with, and its collision
@@ -68,9 +68,9 @@ struct Body {
   std::vector<Shape> shapes;         // rigid: in the body's frame
   std::vector<VisualShape> visuals;  // if not empty, viewers draw these instead of the shapes
   BoundarySurface surface;           // deformable: over the nodes of its block
-  EmbeddedSurface embedded;          // deformable: without parts, viewers draw the surface
-  TouchingPoints points;             // instead of a surface: nodes of its block
-  TetrahedralMesh mesh;              // deformable: at rest, in the body's frame
+  EmbeddedSurface embedded;  // deformable: viewers draw its parts, or `surface` if it has none
+  TouchingPoints points;     // instead of a surface: nodes of its block
+  TetrahedralMesh mesh;      // deformable: at rest, in the body's frame
   bool self_contact = false;
   DriveLimits drive;
 
@@ -84,9 +84,9 @@ struct ContactParameters {
   double stiffness = std::numeric_limits<double>::infinity();  // [N/m]
   double relaxation_time = -1;                                 // [s]; negative: the time step
   double margin = 0.002;                                       // [m]
-  double recovery_speed = 0.1;          // at which overlap is taken away [m/s]
+  double recovery_speed = 0.1;          // maximum rate at which overlap is corrected [m/s]
   double restitution = 0;               // ratio of normal speeds after and before a collision
-  double restitution_threshold = 0.05;  // approach speed up to which there is none [m/s]
+  double restitution_threshold = 0.05;  // no restitution up to this approach speed [m/s]
   bool anchored = true;  // sticking contacts remember their tangential impulse and do not creep
   // Contacts of deformable bodies: one per vertex, exact on triangulated surfaces, and one for a
   // feature that enters between vertices; or one per polygon in which a triangle overlaps the other
@@ -131,23 +131,24 @@ struct RobotJoint {
   double effort_limit = std::numeric_limits<double>::infinity();
 };
 
-// How clients drive a robot.
+// Settings for the teleoperation of a robot by clients.
 struct Teleoperation {
-  // What rates and efforts do when their commands stop.
+  // Behaviour of commanded rates and efforts when commands stop.
   enum class Fallback {
     kRamp,  // they return to zero
     kHold   // the joints hold their positions
   };
-  // Actuators that one client drives, whatever others do with the rest of the robot.
+  // Actuators that one client may drive while others drive the rest of the robot.
   struct Group {
     std::string name;
     std::vector<int> actuators;  // ascending
   };
-  // What an axis or a button of a gamepad moves: the link of a controller by a twist, or the
-  // targets of position and velocity actuators by a rate. Rates are those at a full deflection.
+  // An axis or a button of a gamepad, which commands a twist of a controller's link, or a rate at
+  // which the targets of position and velocity actuators change. Rates are those at full
+  // deflection.
   struct GamepadControl {
-    int axis = -1, button = -1;                           // one of them; in the standard layout
-    int controller = -1;                                  // differential IK, by the twist
+    int axis = -1, button = -1;                           // one of the two; standard layout
+    int controller = -1;                                  // differential IK; receives the twist
     Eigen::Vector3d angular_W = Eigen::Vector3d::Zero();  // [rad/s]
     Eigen::Vector3d linear_W = Eigen::Vector3d::Zero();   // [m/s]
     std::vector<int> actuators;
@@ -157,8 +158,8 @@ struct Teleoperation {
   DriveLimits limits;  // of links
   std::vector<Group> groups;
   std::vector<GamepadControl> gamepad;
-  double dead_zone = 0.1;  // deflection that counts as none
-  int hold_button = -1;    // nothing moves unless it is pressed; −1: none
+  double dead_zone = 0.1;  // deflection up to which a control counts as released
+  int hold_button = -1;    // dead man's button: nothing moves unless it is pressed; −1: none
 };
 
 // A group of actuated joints: a robot of the scene, whose links are bodies called robot/link, or a
@@ -188,7 +189,7 @@ struct Actuator {
   double effort_limit = std::numeric_limits<double>::infinity();  // [N·m], [N]; stress [Pa]
   bool gravity_compensation = false;
   double initial_target = 0;
-  double max_stiffness = 0, max_damping = 0;  // up to which clients may set its gains
+  double max_stiffness = 0, max_damping = 0;  // largest gains that clients may set
 };
 
 // Turns operator commands into actuator targets, inside the step.
@@ -205,7 +206,8 @@ struct Controller {
   std::vector<double> posture;  // of each actuator's joint
 };
 
-// Holds two frames, joints or points together, or matter in a volume of a body.
+// Couples two frames, joints or points, or relates the pressure in a volume of a body to the
+// volume.
 struct Constraint {
   enum class Kind { kBall, kWeld, kDistance, kCoupler, kJointSpring, kVolume };
   struct JointTerm {
@@ -220,7 +222,7 @@ struct Constraint {
   double length = 0;              // [m] between Fo and Go
   std::vector<JointTerm> joints;  // Σ factor q = offset
   double offset = 0;
-  int volume = -1;  // of body A's block (VolumeSet), which has its forces
+  int volume = -1;  // index in body A's block (VolumeSet), which computes its forces
   double stiffness = std::numeric_limits<double>::infinity();
   double damping = 0;
 };
@@ -291,7 +293,8 @@ struct Model {
   std::string name;
   Eigen::Vector3d gravity{0, 0, -9.81};  // [m/s²]
   double time_step = 0.01;               // [s]
-  // Into how many substeps a step may be divided that does not converge or gains energy; 1: none.
+  // Maximum number of substeps into which a step is divided if it does not converge or gains
+  // energy; 1: none.
   int max_substeps = 8;
   MethodOptions method;
   ContactParameters contact;

@@ -26,8 +26,8 @@ struct ConvexOptions {
   int max_iterations = 100;
   bool warm_start = true;
   double sigma = 1e-3;
-  // β of near-rigid contacts and constraints; 0: what the bodies of a contact state
-  // (FrameSet::contact_beta), and that of frames for constraints.
+  // β of near-rigid contacts and constraints; 0: as the bodies in contact give it
+  // (FrameSet::contact_beta), and as frames for constraints.
   double beta = 0;
   LineSearch line_search = LineSearch::kExact;
   const solvers::ContactLaw* law = nullptr;  // replaces SAP's friction cone
@@ -46,8 +46,9 @@ struct CorrectiveOptions {
   Directions directions = Directions::kRecursion;
   double tolerance =
       1e-5;            // largest change of an impulse in a sweep, relative to the largest impulse
-  int recursions = 5;  // planned
-  // At most, while the residual falls; equal to `recursions` where these are given as a limit.
+  int recursions = 5;  // with sweeps
+  // Maximum number of recursions: if those with sweeps do not converge, others follow that solve
+  // the linearised problem. Equal to `recursions` if the scene gives a limit.
   int max_recursions = 60;
   int sweeps = 30;  // at most, per recursion
   bool warm_start = true;
@@ -81,22 +82,22 @@ struct NonsmoothOptions {
   double momentum_tolerance = 1e-6;             // residual at which relinearisation ends
 };
 
-// larionov2023.
+// Options of the smooth method (larionov2023).
 struct SmoothOptions {
   enum class LinearSolver { kDirect, kIterative };
   enum class Friction { kImplicit, kLagged };
   const StageRule* integrator = nullptr;  // null: BE
   LinearSolver linear_solver = LinearSolver::kDirect;
   Friction friction = Friction::kImplicit;
-  int passes = 1;                  // of lagged friction
+  int passes = 1;                  // of lagged friction: solves of a step
   double contact_distance = 1e-3;  // δ [m]
   double stick_speed = 1e-3;       // ε [m/s]
   double contact_stiffness = 0;    // κ [N/m] of a point, [N/m³] of a surface; 0: from the weights
-  bool sliding_basis = true;       // terms of the Jacobian from turning normals
-  bool exact_volume_tangent = true;  // with the change of pressure
+  bool sliding_basis = true;       // include the terms of turning normals in the Jacobian
+  bool exact_volume_tangent = true;  // include the terms of changing pressure
   bool damped_start = false;         // the first two steps are four half steps of BE
-  bool contact_at_end = false;       // of TR alone
-  double tolerance = 1e-9;           // relative, of the whole balance
+  bool contact_at_end = false;       // TR: contacts act by their force at the end of the step
+  double tolerance = 1e-9;           // relative residual of the whole momentum balance
   int max_iterations = 100;
 };
 
@@ -107,22 +108,22 @@ struct MethodOptions {
   NonsmoothOptions nonsmooth;
   SmoothOptions smooth;
 
-  // Whether blocks are stepped in compliance form.
+  // True if blocks are stepped in compliance form.
   bool is_maximal() const {
     return kind == MethodKind::kNonsmooth &&
            nonsmooth.coordinates == NonsmoothOptions::Coordinates::kMaximal;
   }
 
-  // Whether steps take energy away, whatever moves: those of implicit Euler do. Other integrators,
-  // and rows that pull drifted bodies together in maximal coordinates, may return it.
+  // True if steps never add energy, as those of implicit Euler. Other integrators, and rows that
+  // correct drift in maximal coordinates, may add some.
   bool is_dissipative() const {
-    if (kind == MethodKind::kSmooth) return false;  // contacts store energy, and return it
+    if (kind == MethodKind::kSmooth) return false;  // contacts store energy and return it
     if (kind != MethodKind::kConvex) return !is_maximal();
     return convex.theta == 1 && convex.theta_vq == 1 && convex.integrator == nullptr;
   }
 
-  // What a command needs so that the contact problem of a step, which is one of impulses in reduced
-  // coordinates, can be exported; empty where it can be.
+  // Flag that selects a method whose contact problems can be exported: their unknowns are impulses
+  // in reduced coordinates. Empty if this method's can be.
   std::string_view flag_for_export() const {
     if (kind == MethodKind::kSmooth) return "--method convex";
     return is_maximal() ? "--set method.nonsmooth.coordinates=REDUCED" : "";

@@ -44,16 +44,16 @@ struct ConstraintMemory {
   double impulse = 0;  // [N·s], [N·m·s]
 };
 
-// What a method with smooth contact remembers from step to step.
+// Memory of a method with smooth contact from step to step.
 struct SmoothMemory {
-  // Stretch of the anchor of a contact by key, in W, in units of the stick speed times the step.
+  // Stretch of a contact's anchor, in W, in units of the stick speed times the step.
   struct Anchor {
     std::uint64_t key = 0;
     Eigen::Vector3d stretch_W = Eigen::Vector3d::Zero();
   };
-  double stiffening = 1;  // of all contacts (κ of larionov2023 §IV-D), relative to their start
-  double past_step = 0;   // length of the step from (past_q, past_v) [s]; 0: no past
-  std::vector<double> past_q, past_v;  // of a multistep rule: the state a step ago
+  double stiffening = 1;  // factor on the stiffness of all contacts (κ, larionov2023 §IV-D)
+  double past_step = 0;   // length of the step that started at (past_q, past_v) [s]; 0: none
+  std::vector<double> past_q, past_v;  // state one step ago, for multistep rules
   std::vector<Anchor> anchors;         // ascending keys
 
   bool empty() const { return stiffening == 1 && past_step == 0 && anchors.empty(); }

@@ -57,14 +57,14 @@ class VelocitySpace {
   std::vector<int> starts_;  // empty when all groups have group_size_ velocities
 };
 
-// The step of a block whose unknowns are others than the velocities of the State.
+// The step of a block whose unknowns are not the velocities of the State.
 class VelocityMap {
  public:
   virtual ~VelocityMap() = default;
   // Converts the velocities v of the step's space to those of the State.
   virtual void CalcStateVelocities(std::span<const double> v, std::span<double> state_v) const = 0;
-  // Replaces the velocities of a state at the end of the step by those of the solution v, where
-  // other velocities have advanced its positions (recovery of overlap, collisions in the step).
+  // Replaces the velocities of a state at the end of the step by those of the solution v, if other
+  // velocities have advanced its positions (correction of overlap, collisions within the step).
   virtual void StoreVelocities(std::span<const double> v, MutableBlockState state) const {
     CalcStateVelocities(v, state.v);
   }

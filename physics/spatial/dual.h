@@ -30,7 +30,7 @@ struct Dual {
     const double q = a.x / b.x;
     return {q, (a.d - q * b.d) / b.x};
   }
-  // Comparisons are of the values: derivatives are those of the branch that is taken.
+  // Comparisons use the values, so derivatives are those of the branch that is taken.
   friend bool operator<(const Dual& a, const Dual& b) { return a.x < b.x; }
   friend bool operator>(const Dual& a, const Dual& b) { return a.x > b.x; }
   friend bool operator<=(const Dual& a, const Dual& b) { return a.x <= b.x; }
@@ -39,7 +39,7 @@ struct Dual {
   friend bool operator!=(const Dual& a, const Dual& b) { return a.x != b.x; }
 };
 
-// At zero, where the square root has no derivative, that of a constant.
+// The derivative at zero, where it is infinite, is set to zero.
 template <int N>
 Dual<N> sqrt(const Dual<N>& a) {
   const double root = std::sqrt(a.x);
@@ -78,7 +78,7 @@ struct NumTraits<pliant::physics::Dual<N>> : NumTraits<double> {
   };
 };
 
-// Products of numbers and their derivatives.
+// Allows mixed expressions of Dual and double.
 template <int N, typename BinaryOp>
 struct ScalarBinaryOpTraits<pliant::physics::Dual<N>, double, BinaryOp> {
   using ReturnType = pliant::physics::Dual<N>;

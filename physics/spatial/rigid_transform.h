@@ -25,7 +25,7 @@ Eigen::Quaterniond RotationFromVector(const Eigen::Vector3d& angle_axis);
 // Inverse of the above, angle in [0, π].
 Eigen::Vector3d VectorFromRotation(const Eigen::Quaterniond& rotation);
 
-// ∂ log(exp(x + dx) exp(−x))/∂dx at dx = 0: how a rotation turns, in W, as its vector changes.
+// Left Jacobian of SO(3): ∂ log(exp(x + dx) exp(−x))/∂dx at dx = 0 for a rotation vector x [rad].
 Eigen::Matrix3d CalcRotationTangent(const Eigen::Vector3d& x);
 
 // Roll, pitch, yaw [rad] about fixed x, y, z.

@@ -22,7 +22,7 @@ class CompliantForm {
   // `group_mass` plus the group's diagonal part of the resistance of the sets at the start of the
   // step: approximately the inertia that a row on the group meets. Empty only where the mass is.
   virtual std::span<const double> group_inertia(int group) const { return group_mass(group); }
-  // Whether groups are particles, to which geometric stiffness applies.
+  // True if groups are particles, to which geometric stiffness applies.
   virtual bool are_particles() const = 0;
   virtual std::span<const Set> sets() const = 0;
   // Evaluates the rows at the end of the step, with velocities v of the whole block and `forces`:

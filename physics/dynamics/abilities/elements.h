@@ -15,17 +15,16 @@ class ElementSet {
   virtual ~ElementSet() = default;
   virtual int num_elements() const = 0;
   virtual IndexRange elements_of(int /*part*/) const { return {0, num_elements()}; }
-  // Whether the elements of a part are points: particles, each of which is at the node that has its
-  // number among those of the part.
+  // True if the elements of a part are particles: element k of the part is at node k of the part.
   virtual bool are_points(int /*part*/) const { return false; }
   virtual std::span<const double> element_volumes() const = 0;  // at rest [m³]
-  // [kg]; empty: each part has the same density everywhere.
+  // Masses of the elements [kg]; empty if the density of each part is uniform.
   virtual std::span<const double> element_masses() const { return {}; }
-  // Whether the elements of a part have a measure.
+  // True if `measure` is defined on the elements of a part.
   virtual bool HasField(FieldMeasure measure, int /*part*/) const {
     return IsOfDeformation(measure);
   }
-  // A measure of all elements, element by element; only those of parts that have it are meaningful.
+  // Computes a measure of all elements, in order. Values of parts without it are meaningless.
   virtual void CalcElementField(FieldMeasure measure, const BlockState& state,
                                 std::span<double> values) const = 0;
   virtual double CalcVolume(const BlockState& state, int part) const = 0;  // [m³]

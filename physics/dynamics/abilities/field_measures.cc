@@ -18,7 +18,7 @@ double VonMises(const Matrix3d& T, double factor) {
   return std::sqrt(factor * deviator.squaredNorm());
 }
 
-// Cauchy's stress σ = P Fᵀ / J.
+// Cauchy stress σ = P Fᵀ / J.
 Matrix3d CauchyStress(const Matrix3d& F, const Matrix3d& P) {
   const Matrix3d sigma = P * F.transpose() / F.determinant();
   return 0.5 * (sigma + sigma.transpose());

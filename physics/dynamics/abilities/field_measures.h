@@ -25,13 +25,13 @@ enum class FieldMeasure {
   kSpeed,                // [m/s]
 };
 
-// Whether a measure needs the stress, which not every caller has computed.
+// True if a measure needs the stress, which not every caller computes.
 constexpr bool IsOfStress(FieldMeasure measure) {
   return measure == FieldMeasure::kVonMisesStress || measure == FieldMeasure::kCauchyStress ||
          measure == FieldMeasure::kPressure;
 }
 
-// Whether a measure is defined on the body's surface, from the contact forces of a step. The others
+// True if a measure is defined on the body's surface, from the contact forces of a step. The others
 // are defined on its elements, from their deformation.
 constexpr bool IsOfContact(FieldMeasure measure) {
   return measure == FieldMeasure::kContactPressure || measure == FieldMeasure::kContactTraction;
@@ -53,14 +53,15 @@ constexpr int CountComponents(FieldMeasure measure) {
   }
 }
 
-// Whether CalcMeasure computes a measure: it follows from the deformation gradient and the stress.
+// True if CalcMeasure computes a measure: if it follows from the deformation gradient and the
+// stress.
 constexpr bool IsOfDeformation(FieldMeasure measure) {
   return !IsOfContact(measure) && measure != FieldMeasure::kPlasticStrain &&
          measure != FieldMeasure::kSpeed;
 }
 
-// One measure of a deformation gradient F; those of stress from the corresponding first
-// Piola–Kirchhoff stress P.
+// Computes a measure from the deformation gradient F; a measure of stress from the corresponding
+// first Piola–Kirchhoff stress P [Pa], too.
 void CalcMeasure(FieldMeasure measure, const Eigen::Matrix3d& F, const Eigen::Matrix3d& P,
                  std::span<double> values);
 

@@ -30,14 +30,14 @@ class FrameSet {
   virtual int num_frames() const = 0;
   // `frames` has num_frames() entries.
   virtual void CalcFrames(const BlockState& state, std::span<FrameMotion> frames) const = 0;
-  // A bound on the speed of the points within r [m] of their frame's origin, in `state` [m/s].
-  // Infinite: unknown.
+  // A bound on the speed, in `state`, of all points within r [m] of their frame's origin [m/s];
+  // infinite if unknown.
   virtual double CalcSpeedBound(const BlockState& /*state*/, double /*r*/) const {
     return std::numeric_limits<double>::infinity();
   }
-  // How near to rigid a contact on a frame is, as β in the compliance β² W / 4π² (han2023 §IV).
-  // The paper has 1, with which a rigid body overlaps by some tenths of a millimetre under others
-  // ten times heavier, at h = 10 ms.
+  // β of near-rigid contacts on a frame, whose compliance is β² W / 4π² with the Delassus operator
+  // W (han2023 §IV). With the paper's β = 1 and h = 10 ms, a rigid body overlaps by some tenths of
+  // a millimetre under bodies ten times heavier.
   virtual double contact_beta() const { return kRigidBeta; }
   static constexpr double kRigidBeta = 0.1;
   // Fraction of gravity that acts on a frame.

@@ -13,18 +13,19 @@ struct IndexRange {
 };
 
 // A block that moves nodes: points whose positions are the first 3 num_nodes() numbers of its q [m,
-// W], and whose velocities are as many first numbers of its v [m/s, W]. What else it has, such as
-// rotations of nodes, comes after them. A block may hold several bodies (all particles of a world
-// share a grid): each is a `part` of it (Body::part) with a range of the nodes.
+// W], and whose velocities are the first 3 num_nodes() numbers of its v [m/s, W]. Its other
+// coordinates, such as rotations of nodes, follow them. A block may hold several bodies (all
+// particles of a world share a grid): each is a `part` of it (Body::part) with a range of the
+// nodes.
 class NodeSet {
  public:
   virtual ~NodeSet() = default;
   virtual int num_nodes() const = 0;
   virtual IndexRange nodes_of(int /*part*/) const { return {0, num_nodes()}; }
-  // Whether a node's motion is prescribed by a body that the block follows.
+  // True if a node's motion is prescribed by a body that the block follows.
   virtual bool is_node_prescribed(int /*node*/) const { return false; }
-  // As FrameSet::contact_beta. Bodies that deform have many contacts with light nodes: stiffer ones
-  // would cost iterations.
+  // As FrameSet::contact_beta. Deformable bodies have many contacts on light nodes; stiffer
+  // contacts would cost iterations.
   virtual double contact_beta() const { return 1; }
   // Velocity of a point attached to nodes [m/s].
   virtual Eigen::Vector3d CalcPointVelocity(const BlockState& state,
@@ -32,11 +33,11 @@ class NodeSet {
   // Angular velocity in W of the rigid motion with the same angular momentum of the part about its
   // centre of mass, ω = I⁻¹ L [rad/s].
   virtual Eigen::Vector3d CalcAngularVelocity(const BlockState& state, int part) const = 0;
-  // Largest speed within the block that the velocities of its nodes do not show, such as that of
-  // particles which turn and stretch on the spot [m/s].
+  // Bound on speeds within the block that are not node velocities, such as those due to the
+  // velocity gradients of particles [m/s].
   virtual double CalcInnerSpeed(const BlockState& /*state*/) const { return 0; }
-  // Rate at which the block turns, or the part of it that turns or shears fastest, where its step
-  // takes that as small [rad/s].
+  // Rate at which the block rotates, or the largest rotation or shear rate of its parts if its step
+  // assumes that these are small within a step [rad/s].
   virtual double CalcTurningRate(const BlockState& state) const;
 };
 

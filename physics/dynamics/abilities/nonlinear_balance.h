@@ -18,7 +18,7 @@ struct FreeMotionReport {
 // The tangent of a nonlinear momentum balance.
 enum class TangentKind {
   kExact,      // the Jacobian of m, until Factor finds it indefinite and projects it
-  kProjected,  // positive definite: without the negative eigenvalues of elements
+  kProjected,  // positive definite: negative eigenvalues of elements are clamped
 };
 
 // A step whose momentum balance m(v) is nonlinear. Pose solves it without contact; A and the m that
@@ -27,19 +27,18 @@ class NonlinearBalance {
  public:
   virtual ~NonlinearBalance() = default;
 
-  // Whether A is stale at v: since the last linearisation, deformations have changed by more than a
+  // True if A is stale at v: since the last linearisation, deformations have changed by more than a
   // small strain or rotation.
   virtual bool IsStale(std::span<const double> v) = 0;
-  // Linearises at velocities v. A is then assembled for Factor and available as a product; a part
-  // of low rank, where a body has one, is included in both. INTERNAL when forces are not finite
-  // there.
+  // Linearises at velocities v. A is then assembled for Factor and available as a product; both
+  // include the low-rank part of a body that has one. INTERNAL when forces are not finite there.
   virtual absl::Status Linearise(std::span<const double> v, TangentKind kind) = 0;
   // Incremental potential at v, whose gradient is m, up to a constant of the step [kg·m²/s²].
   virtual double CalcPotential(std::span<const double> v) = 0;
   virtual FreeMotionReport free_motion_report() const = 0;
 
-  // Further scales for the residual, beside momenta. Call after CalcResidualTerms. Squares of norms
-  // ‖D x‖ with D = diag(A)^(−1/2).
+  // Scales of the residual besides momenta, as squared norms ‖D x‖² with D = diag(A)^(−1/2). Call
+  // after CalcResidualTerms.
   struct ResidualScale {
     // Error in m due to the rounding of positions, where it exceeds the rounding of m itself: the
     // residual of a stiff body at rest cannot fall below it.
@@ -50,17 +49,17 @@ class NonlinearBalance {
   virtual ResidualScale CalcResidualScale() const = 0;
 };
 
-// A step whose momentum balance is linear in v because something in it is taken from the start of
-// the step, such as the rotations of elements.
+// A step whose momentum balance is linear in v because some quantities are lagged: taken at the
+// start of the step, as the rotations of elements are.
 class LaggedBalance {
  public:
   virtual ~LaggedBalance() = default;
 
-  // The gain of energy that this costs in a step to v, relative to the energy that the block turns
-  // over.
+  // Energy that the block gains in a step to v because of the lag, relative to the energy that it
+  // exchanges.
   virtual double CalcRelativeGain(std::span<const double> v) = 0;
-  // Takes it from where the step leads with v instead; the balance stays linear. INTERNAL when
-  // forces are not finite there.
+  // Takes the lagged quantities at the end of the step with velocities v instead; the balance stays
+  // linear. INTERNAL when forces are not finite.
   virtual absl::Status PoseAhead(std::span<const double> v) = 0;
 };
 
