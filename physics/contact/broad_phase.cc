@@ -58,7 +58,7 @@ void BroadPhase::Columns::ForEachOverlap(const AxisAlignedBox& box, int first, i
   }
 }
 
-// Sorts the boxes to be swept by where they begin. Boxes at rest keep their places, so the previous
+// Sorts the boxes to be swept by their lower ends. Boxes at rest keep their places, so the previous
 // order is nearly right.
 void BroadPhase::Order(std::span<const AxisAlignedBox> boxes, int axis) {
   const int n = static_cast<int>(boxes.size());

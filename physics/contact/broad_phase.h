@@ -16,12 +16,13 @@ namespace pliant::physics {
 // overlap nothing. Cached data change no result.
 class BroadPhase {
  public:
-  // Gives up beyond `max_pairs`: pairs grow with the square of the boxes that all overlap.
+  // Searches give up beyond `max_pairs`: the pairs of boxes that all overlap grow with the square
+  // of their number.
   explicit BroadPhase(std::size_t max_pairs = std::numeric_limits<std::size_t>::max())
       : max_pairs_(max_pairs) {}
 
   std::size_t max_pairs() const { return max_pairs_; }
-  // Whether the last search gave up; its result is not complete then.
+  // True if the last search gave up; its result is incomplete then.
   bool gave_up() const { return gave_up_; }
 
   const std::vector<std::pair<int, int>>& FindOverlaps(std::span<const AxisAlignedBox> boxes);
@@ -66,7 +67,8 @@ class BroadPhase {
   void Order(std::span<const AxisAlignedBox> boxes, int axis);
   void Sweep(std::span<const AxisAlignedBox> boxes, int axis, int across);
   void FindAmong(std::span<const AxisAlignedBox> boxes);
-  // Whether no more pairs are wanted. Asked after each box, whose pairs are no more than the boxes.
+  // True if the search shall give up. Checked after each box, which adds at most as many pairs as
+  // there are boxes.
   bool GivesUp() { return gave_up_ = gave_up_ || found_.size() > max_pairs_; }
   // Sorts found_ into pairs_, ascending.
   void SortPairs(int num_boxes);

@@ -45,7 +45,7 @@ Vector3d CalcTurn(const RigidTransform& X_WF, const RigidTransform& X_WG) {
   return VectorFromRotation(rotation);
 }
 
-// Radius at which welds turn with the recovery speed to take away an angle between them [m].
+// Radius at which a weld that corrects an angular error moves with the recovery speed [m].
 constexpr double kRecoveryRadius = 0.1;
 
 double CalcSpinSquared(const BodyMotions& motions, int body) {
@@ -62,7 +62,7 @@ class Rows {
   Rows(const Model& model, int index, ConstraintSet* constraints)
       : model_(model), constraint_(model.constraints[index]), index_(index), set_(*constraints) {}
 
-  // Bounds the rate at which errors of the rows added from now on are taken away.
+  // Limits the rate at which errors of rows added later are corrected.
   void LimitRecovery(double rate) {
     if (std::isinf(constraint_.stiffness)) recovery_rate_ = rate;
   }
@@ -151,7 +151,8 @@ void AppendModelConstraints(const Model& model, const State& state, const BodyMo
       const int block = model.bodies[constraint.body_b].block;
       X_WG.p = Vector3d::Map(&model.Positions(state, block)[3 * std::size_t(constraint.node_b)]);
     }
-    // frames that turn add to the error in every step; nodes are not limited
+    // limit the rate of correction for frames, not for nodes; rotating frames add a centripetal
+    // error in every step
     const double speed = model.contact.recovery_speed;
     const bool is_limited = constraint.node_b < 0 && speed > 0;
     if (is_limited) {
@@ -194,8 +195,8 @@ void AppendSprings(const Model& model, const State& state, const BodyMotions& mo
     const Vector3d offset = p_W - spring.p_WA;
     const double distance = std::sqrt(offset.squaredNorm());
 
-    // the stretch lies on a diagonal of the axes, so that the box of limits, a cube within the
-    // sphere of the force limit, touches the sphere there
+    // rotate the axes so that the stretch is along their diagonal: the limits of the rows form a
+    // cube inscribed in the sphere of the force limit, which it touches there
     const Vector3d stretch =
         distance > 0 ? Vector3d(offset / distance) : Vector3d(Vector3d::UnitZ());
     const double diagonal = std::sqrt(1.0 / 3);

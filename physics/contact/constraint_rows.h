@@ -13,14 +13,14 @@
 namespace pliant::physics {
 
 // Appends the rows of the model's constraints: welds and balls hold two frames together, distances
-// two points, couplers a linear combination of joint positions. `motions` are of `state`.
-// Constraints on a block that is not awake are skipped.
+// two points, couplers a linear combination of joint positions. `motions` are of `state`; `h` is
+// the length of the step [s]. Constraints on a block that is not awake are skipped.
 void AppendModelConstraints(const Model& model, const State& state, const BodyMotions& motions,
                             double h, const std::function<bool(int block)>& is_awake,
                             ConstraintSet* constraints);
 
-// Appends three rows for each spring on a point of a body that moves. Together they keep the
-// force within its limit, which it reaches where the spring is stretched that far.
+// Appends three rows for each spring on a point of a body that moves. Together they keep the force
+// within its limit, and let it reach the limit along the present stretch.
 void AppendSprings(const Model& model, const State& state, const BodyMotions& motions,
                    std::span<const Inputs::PointSpring> springs, ConstraintSet* constraints);
 

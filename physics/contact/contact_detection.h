@@ -28,7 +28,7 @@ class ContactDetector {
     int speculative_dropped = 0;
     int nonfinite = 0;  // contacts whose gap, point or normal is not finite: a fault
     int collapsed = 0;  // contacts without a normal, on surfaces without area
-    int too_fast = 0;   // bodies that move farther in the step than they are long
+    int too_fast = 0;   // bodies that move farther in the step than their length
 
     void Add(const Counts& others);
   };
@@ -41,22 +41,22 @@ class ContactDetector {
   // A sliding contact that carried an impulse in the last step (State::contacts) is kept up to a
   // gap of sliding_time μ ‖v_t‖ beyond the margin.
   //
-  // INTERNAL, naming both bodies, when a contact is not finite. RESOURCE_EXHAUSTED when more pairs
-  // of bodies than memory is meant for are close enough to touch (2^18 and 32 for each body).
+  // INTERNAL, naming both bodies, when a contact is not finite. RESOURCE_EXHAUSTED when more than
+  // 2^18 + 32 n pairs of the n bodies are close enough to touch.
   absl::Status Detect(const State& state, const BodyMotions& motions, double h,
                       std::vector<ContactPoint>* contacts);
-  // As above for callers without motions; after an error, no contacts or only those that are
-  // finite.
+  // As above for callers without motions; after an error, the contacts that are finite, or none.
   std::vector<ContactPoint> Detect(const State& state, double h);
 
-  // For bodies flagged in `changed`, which move differently than in the last Detect from the same
-  // positions: appends the contacts that their pairs make in the course of the step with the
-  // velocities of `state`, and that Detect did not find. Present contacts are not repeated: Detect
-  // finds them whatever the motion. Errors as Detect.
+  // For bodies flagged in `changed`, whose velocities differ from those of the last Detect at the
+  // same positions: appends the contacts that their pairs make during the step with the velocities
+  // of `state`, and that Detect did not find. Present contacts are not repeated: Detect finds them
+  // whatever the motion. Errors as Detect.
   absl::Status DetectAhead(const State& state, const BodyMotions& motions, double h,
                            std::span<const char> changed, std::vector<ContactPoint>* contacts);
 
-  // For methods whose law keeps sliding bodies at a gap [s]; 0 by default.
+  // Sets the sliding time of Detect [s], for methods whose contact law keeps sliding bodies at a
+  // gap. 0 by default.
   void set_sliding_time(double seconds) { sliding_time_ = seconds; }
 
   // Counts of the last Detect and of each DetectAhead since.

@@ -16,8 +16,8 @@
 
 namespace pliant::physics {
 
-// Friction beyond which the gap of sliding contacts grows no further: with more, bodies do not
-// slide for long, and passing bodies must not be held.
+// Coefficient of friction beyond which the gap of sliding contacts grows no further: at higher
+// friction, bodies do not slide for long, and passing bodies must not be held.
 inline constexpr double kMaxSlidingFriction = 2;
 
 // State of contact detection between calls and while it runs: the geometry of all bodies where
@@ -25,7 +25,8 @@ inline constexpr double kMaxSlidingFriction = 2;
 struct ContactDetector::Workspace {
   double largest_friction = 0;
   int num_deforming = 0;  // bodies with a surface or points
-  // gap beyond the margin at which contacts are kept, per sliding speed: over μ, and the largest
+  // largest gap beyond the margin at which contacts are kept, per sliding speed: divided by μ, and
+  // for the largest μ
   double sliding_time = 0, sliding_reach = 0;  // [m / (m/s)]
   std::vector<GeometryKind> kinds;             // per body
   // shapes of all bodies; those of body i begin at shape_starts[i]
@@ -80,9 +81,9 @@ struct ContactDetector::Workspace {
     std::vector<ContactPoint> points;
     // Features beyond the margin that do not close in the step by the motion at its start.
     std::vector<ContactPoint> apart;
-    bool is_at_times = false;  // they may pass through each other: features are sought at times
-    double reach = 0;          // all features with smaller gaps are in one of the lists [m]
-    // Keys, ascending, of points that may pass each other before they touch.
+    bool is_at_times = false;  // the bodies may tunnel: detect at several times
+    double reach = 0;          // all features with smaller gaps are in `points` or `apart` [m]
+    // Keys, ascending, of `points` whose features may pass each other before they touch.
     std::vector<std::uint64_t> doubtful;
     Counts counts;
   };
@@ -128,14 +129,14 @@ struct ContactDetector::Workspace {
                        int body, double reach_of_speed, SweptBounds* bounds) const;
   template <typename F>
   void ForEachBody(const Model& model, const F& f) const;
-  // RESOURCE_EXHAUSTED when too many pairs are close enough to touch.
+  // Finds the pairs that may meet. RESOURCE_EXHAUSTED when there are too many.
   absl::Status FindTasks(const Model& model, double h);
-  // Bodies whose velocity at the start takes them farther than they are long in a step.
+  // Number of bodies whose initial velocity moves them farther in the step than their length.
   int CountFastBodies(const Model& model, double h) const;
   // Fills in the task of two bodies whose swept bounds overlap; false if there is nothing to do.
   bool MakeTask(const Model& model, double h, const SweptBounds& bounds, double reach_of_speed,
                 int a, int b, PairTask* task) const;
-  // Whether two bodies may come within the margin plus `reach`, or pass each other, during the
+  // True if two bodies may come within the margin plus `reach`, or pass each other, during the
   // step.
   bool MayMeet(const Model& model, double h, const SweptBounds& bounds, int a, int b,
                double reach) const;
@@ -147,30 +148,30 @@ struct ContactDetector::Workspace {
                  std::vector<ContactPoint>* contacts, Counts* counts) const;
   void PlaceAhead(const Model& model, const State& state, const BodyMotions& motions, int body,
                   double t);
-  // Updates what a pair needs of its bodies' surfaces, where that is outdated.
+  // Updates the surface data that a pair needs.
   void UpdateSurfaces(const PairTask& task, Places* places) const;
-  // Range in which contacts of a pair are sought, given how far its bodies move in the step: within
-  // the margin; as far as they move; or at several times, where they may pass through each other.
+  // Search range for the contacts of a pair, by the travel of its bodies in the step: the margin;
+  // the margin and the travel; or detections at several times if the bodies may tunnel.
   enum class Search { kMargin, kAhead, kAtTimes };
   Search FindSearch(const Model& model, double h, const PairTask& task) const;
-  // Whether both bodies of a pair consist of convex shapes.
+  // True if a pair is of two bodies of convex shapes.
   bool AreConvex(const PairTask& task) const;
-  // Whether two such bodies may touch in the step, given the points between them within their
-  // reach: where the plane between the nearest points of two shapes may be crossed.
+  // True if two such bodies may touch in the step, given their `points` within reach: if the
+  // separating plane at one of them may be crossed.
   bool MayClose(const Model& model, const SweptBounds& bounds, double h,
                 const std::vector<ContactPoint>& points) const;
-  // Sorts the features that Collide found into contacts and those that stay apart.
+  // Splits the features found into contacts and those that stay apart; marks doubtful contacts.
   void SelectClosing(const Model& model, const State& state, const BodyMotions& motions, double h,
                      double margin, PairContacts* contacts) const;
-  // Whether two features that near each other with this relative velocity of B must touch: one of
-  // them stays over a face of the other body.
+  // True if two features that approach each other must touch, because one of them stays over a face
+  // of the other body. `v_AB`: velocity of B relative to A [m/s].
   bool MustTouch(const ContactPoint& point, const Eigen::Vector3d& v_AB) const;
   // CollideAt after a time t of steady motion, with ascending keys.
   void CollideLater(const Model& model, const State& state, const BodyMotions& motions, double h,
                     const PairTask& task, double t, double margin, Scratch* buffers,
                     std::vector<ContactPoint>* met, Counts* counts);
-  // Appends the contacts that a pair makes within the step by a changed motion, whose bounds are
-  // new_swept. `last` are its contacts before; null if it had none.
+  // Appends the contacts that a pair makes within the step after its motion has changed; its new
+  // bounds are new_swept. `last`: its contacts found before; null if none.
   void FindAhead(const Model& model, const State& state, const BodyMotions& motions, double h,
                  const PairTask& task, const PairContacts* last,
                  std::vector<ContactPoint>* contacts, Counts* counts);

@@ -78,7 +78,7 @@ struct TrialView {
   }
 };
 
-// The same with derivatives by the directions in which the sides move.
+// The same with derivatives with respect to the directions of both sides.
 template <int N>
 class DualView {
  public:
@@ -129,17 +129,18 @@ bool CalcTriad(const Attachment& attachment, const View& at,
                                           at.node(attachment, 2), triad);
 }
 
-// Rotation R_WB of the frame that a side is fixed on; identity if there is none.
+// Rotation R_WB of the frame to which a side is fixed; identity if there is none.
 template <typename View>
 MatrixOf<typename View::Scalar> FrameRotation(const Attachment& attachment, const View& at) {
   using Rotation = MatrixOf<typename View::Scalar>;
   return IsOnFrame(attachment) ? Rotation(at.rotation(attachment)) : Rotation(Rotation::Identity());
 }
 
-// A cylinder rolls on its rim if the angle between its axis and the normal has at least this sine.
-// The contact point of a flatter one would run around the rim.
+// A cylinder rolls on its rim if the sine of the angle between its axis and the normal is at least
+// this. For smaller angles, the contact point would run around the rim.
 constexpr double kMinRimSine = 0.1;
-// A contact is at the place of a rim where it is met if these directions agree to this cosine.
+// Cosine of the largest angle, in the plane of the rim, between the normal and the direction to the
+// contact point for which the contact is one of the rim.
 constexpr double kAtRim = 0.999;
 
 // One side where the contact was found, and its shape if it has one.
@@ -257,7 +258,7 @@ ContactKinematics::ContactKinematics(const Model& model, const ContactPoint& con
     source_ = NormalSource::kEdges;
   }
 
-  // the normal between two centres is that of balls
+  // with the normal along the line of centres, round sides are balls
   const bool are_balls = source_ == NormalSource::kBetween;
   const auto complete = [&](const ShapeSide& of, const Attachment& attachment,
                             const Vector3d& outward, bool is_triangle, Side* side) {
@@ -269,7 +270,7 @@ ContactKinematics::ContactKinematics(const Model& model, const ContactPoint& con
   complete(of_b, contact.b, -n, is_triangle_b, &b_);
 }
 
-// `R_WF`: of the frame, where the contact was found.
+// `R_WF`: rotation of the frame where the contact was found.
 void ContactKinematics::CompleteSide(const Attachment& attachment, const Vector3d& outward,
                                      const Matrix3d& R_WF, bool is_triangle,
                                      const TrialConfiguration& start, Side* side) const {
@@ -344,7 +345,7 @@ MatrixOf<typename View::Scalar> ContactKinematics::CalcFrame(
       };
       project(a_, contact.a);
       project(b_, contact.b);
-      // centres that have passed each other keep the direction in which they met
+      // once the centres have passed each other, keep the initial normal
       if (!(n.dot(R_WC.col(2)) > 0)) return R_WC;
       return turn_onto(n / sqrt(n.squaredNorm()));
     }

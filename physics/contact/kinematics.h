@@ -37,15 +37,15 @@ template <typename T>
 struct PlacedContactOf {
   T gap;                        // [m]
   Eigen::Matrix<T, 3, 3> R_WC;  // third column is nhat_AB_W
-  // Contact point of each side, and its core: for a round side the centre of the ball, disc or
-  // ellipsoid that it is a part of; otherwise the point itself.
+  // Contact point of each side, and its core: the centre of the ball, disc or ellipsoid to which a
+  // round side belongs; otherwise the point itself.
   Eigen::Matrix<T, 3, 1> p_A, p_B;
   Eigen::Matrix<T, 3, 1> core_A, core_B;
 };
 using PlacedContact = PlacedContactOf<double>;
 
-// Directions in which one side moves: three rotations in W and three displacements of a frame, or
-// three displacements of each node; none of the fixed world.
+// Number of directions in which a side moves: three rotations in W and three displacements of a
+// frame, or three displacements of each node; none of the world.
 inline int CountDirections(const Attachment& side) {
   if (side.block == kWorldBlock) return 0;
   return side.nodes.empty() ? 6 : 3 * side.nodes.size();
@@ -57,7 +57,7 @@ inline constexpr int kMaxDirections = 12;  // of a side whose contacts can be di
 // sides roll: their contact point stays where their own normal is the contact's. The rim of a
 // cylinder is round, too, unless it lies nearly flat.
 //
-// Features that will meet within the step are those at the time when they meet.
+// For a speculative contact, the features are those at the time of contact.
 //
 // First derivatives follow from the rows of the attachments: d gap / dt = n · (v_B − v_A) at p_A
 // and p_B.
@@ -70,8 +70,9 @@ class ContactKinematics {
 
   PlacedContact Place(const TrialConfiguration& trial) const;
 
-  // With derivatives by the directions of A, then those of B, at fixed velocities; N is large
-  // enough for both. Instantiated for kFrameDerivatives and kMaxDerivatives.
+  // As Place, with derivatives with respect to the directions of A, then those of B, at fixed
+  // velocities. Instantiated for kFrameDerivatives, which suffices for two frames, and
+  // kMaxDerivatives; both leave room for three directions of the caller's own.
   template <int N>
   PlacedContactOf<Dual<N>> Differentiate(const TrialConfiguration& trial) const;
   static constexpr int kFrameDerivatives = 15, kMaxDerivatives = 2 * kMaxDirections + 3;
@@ -96,8 +97,9 @@ class ContactKinematics {
     kBetween,  // a round side: from the centre of curvature of A to that of B
   };
   struct Side {
-    // Semi-axes of the ellipsoid that a round side is a part of, with its rotation in the frame;
-    // all are equal for a ball, the third is zero for a rim, and all for a face, edge or vertex.
+    // Semi-axes of the ellipsoid to which a round side belongs [m], and its rotation in the frame.
+    // All are equal for a ball; the third is zero for a rim; all are zero for a face, edge or
+    // vertex.
     Eigen::Vector3d radii = Eigen::Vector3d::Zero();
     Eigen::Matrix3d R_FE = Eigen::Matrix3d::Identity();
     Eigen::Vector3d core;        // in the frame, or in W relative to the weighted nodes

@@ -1,4 +1,4 @@
-// Contacts of one pair of bodies: where they are now, and where they meet within the step.
+// Contacts of one pair of bodies: present ones, and those that form within the step.
 
 #include <algorithm>
 #include <cmath>
@@ -107,12 +107,12 @@ void ContactDetector::Workspace::CollideAt(const Places& places, const Model& mo
     const std::uint64_t key =
         MixKey({static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b),
                 local(touch.feature_a), local(touch.feature_b), touch.feature});
-    // a contact by a sliver counts only while it bears a load
+    // a sliver is a contact only while it bears a load
     if (touch.is_sliver && FindContactMemory(state.contacts, key) == nullptr) continue;
     // constructed in place: a contact is large
     ContactPoint& point = contacts->emplace_back();
-    // Open features touch later in the step, or slide on a gap: the arms of the impulse are those
-    // of their own surfaces. Bodies that overlap have yielded, and touch midway.
+    // Features with a positive gap touch later in the step, or slide at a gap: the impulse acts on
+    // the surface of each body. Bodies that overlap touch midway.
     const bool is_open = &places != &now || touch.gap > 0;
     const Vector3d half = 0.5 * touch.gap * touch.nhat_AB_W;
     attach(body_a, touch.p_W, -half, is_open, &touch.a, &point.a);
@@ -162,7 +162,7 @@ void ContactDetector::Workspace::Collide(const Model& model, const State& state,
   contacts->counts = {};
   const Search search = FindSearch(model, h, task);
   const double known = model.contact.margin + task.reach;
-  // features of bodies that deform or are not convex do not tell now whether they will meet
+  // the present features of deforming or non-convex bodies do not predict which ones will meet
   const bool is_at_times = search == Search::kAtTimes && !AreConvex(task);
   contacts->reach = model.contact.margin;
   if (search != Search::kMargin && !is_at_times) contacts->reach += h * task.approach;
@@ -210,7 +210,7 @@ void ContactDetector::Workspace::SelectClosing(const Model& model, const State& 
                            std::sqrt((v_AB - rate * n).squaredNorm());
       if (point.gap < margin + reach) return false;
     }
-    // relaxation slows bodies down before they meet, which would take from their restitution
+    // relaxation would slow the bodies down before they meet, and so reduce their rebound
     if (point.restitution > 0) point.relaxation_time = 0;
     // gravity accelerates during the step
     const double slack = h * h * std::abs(n.dot(model.gravity));
@@ -255,7 +255,7 @@ bool ContactDetector::Workspace::MustTouch(const ContactPoint& point, const Vect
 
 void ContactDetector::Workspace::PlaceAhead(const Model& model, const State& state,
                                             const BodyMotions& motions, int index, double t) {
-  // most bodies never need a surface or points ahead; shapes take no memory
+  // created on demand: most bodies never need a surface or points ahead
   const CollisionGeometry& geometry = ahead.geometries[index];
   if (geometry.surface == nullptr && geometry.points == nullptr) MakeGeometry(model, index, &ahead);
   if (kinds[index] == GeometryKind::kShapes) {
@@ -318,7 +318,8 @@ void ContactDetector::Workspace::FindSpeculative(
     CollideLater(model, state, motions, h, task, t, margin, buffers, met, counts);
   };
   const double thinner = std::min(thickness[a], thickness[b]);
-  // a soft body gives way where it is met late; a rigid one would catch on what it passes
+  // a soft body yields if a contact is found late; a rigid one would catch on features that it
+  // passes
   const bool deforms = kinds[a] != GeometryKind::kShapes || kinds[b] != GeometryKind::kShapes;
   const double spacing = deforms ? 0.5 * CalcSafeDepth(thinner) : 0;
   buffers->appended.clear();
@@ -327,7 +328,7 @@ void ContactDetector::Workspace::FindSpeculative(
       {bounds.motions[a], bounds.motions[b], AreConvex(task), task.approach, thinner,
        model.contact.margin, !is_at_times, spacing, std::ref(collide)},
       known, &buffers->speculation, &buffers->appended, doubtful);
-  // features that are still doubtful pass each other
+  // contacts that are still doubtful do not form: their features pass each other
   std::erase_if(*contacts, [&](const ContactPoint& point) {
     return std::binary_search(doubtful->begin(), doubtful->end(), point.key);
   });
@@ -349,7 +350,7 @@ void ContactDetector::Workspace::FindAhead(const Model& model, const State& stat
   found_ahead.is_at_times = search == Search::kAtTimes;
   if (search == Search::kAhead || AreConvex(task)) {
     if (last != nullptr && travel <= last->reach) {
-      // a feature that may close is known
+      // all features that may close are known
       found_ahead.reach = last->reach;
       found_ahead.points = last->apart;
     } else {

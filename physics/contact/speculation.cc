@@ -18,8 +18,8 @@ constexpr double kReach = 2;
 // side on which they entered.
 constexpr double kSafeDepth = 0.25;
 
-// Features that overlapped by more than this part of the depth at one detection did not enter
-// before the next.
+// Features that overlapped by more than this part of the depth at the previous detection did not
+// enter since.
 constexpr double kEntered = 0.2;
 
 // Present position of a point found after a time t of steady motion.
@@ -147,7 +147,7 @@ int AppendSpeculativeContacts(const Model& model, const State& state, const Body
                               const std::vector<ContactPoint>& known, SpeculationScratch* scratch,
                               std::vector<ContactPoint>* contacts,
                               std::vector<std::uint64_t>* doubtful) {
-  // features that meet are looked for when they overlap by this
+  // detect when features that meet will overlap by this [m]
   const double depth = 0.5 * kSafeDepth * pair.thickness;
   const double stride = std::max(h / kMaxDetections, pair.spacing / pair.approach);
   const double stride_reach = pair.approach * stride;
@@ -163,7 +163,7 @@ int AppendSpeculativeContacts(const Model& model, const State& state, const Body
   double last = 0;
   double t = pair.all_known ? FindFirst(model, state, motions, h, depth, known, *doubtful) : 0;
   for (int k = 0;; ++k) {
-    // features that will have met by the end of the step, as far as this detection can tell
+    // the last detection, and each one of convex shapes, reaches all features that may yet meet
     const bool is_last = k == kMaxDetections;
     const double rest = pair.approach * (h - t),
                  near = kReach * std::max({pair.margin, stride_reach, kEntered * depth});
@@ -186,7 +186,7 @@ int AppendSpeculativeContacts(const Model& model, const State& state, const Body
         apart = speed > 0 ? (point.gap + kEntered * depth) / speed : h;
         if (rate < 0) next = std::min(next, t + (point.gap + depth) / -rate);
       }
-      // others of shapes that touch are near
+      // other features of touching shapes are near
       if (is_known || has_met) apart = std::max(apart, near / pair.approach);
       wait = std::min(wait, apart);
       if (is_known) {
@@ -195,7 +195,7 @@ int AppendSpeculativeContacts(const Model& model, const State& state, const Body
       }
       if (!has_met && (!is_last || point.gap + (h - t) * rate > 0)) continue;
       // A body that overlapped before did not enter across this feature, nor will it later: it may
-      // come out there, on the other side of a thin body.
+      // leave there, on the other side of a thin body.
       if (t == 0 || point.gap - rate * (t - last) < -kEntered * depth) {
         ++num_inside;
         keys.insert(place, point.key);

@@ -34,8 +34,8 @@ Eigen::Vector3d CalcAttachedVelocity(const Model& model, const State& state,
                                      const BodyMotions& motions, const Attachment& side, int body,
                                      const Eigen::Vector3d& p_W);
 
-// A bound on the speed at which two bodies may near each other along n, from A into B [m/s];
-// negative where they part.
+// A bound on the speed at which two bodies may approach each other along n, from A into B [m/s];
+// negative if they separate.
 double BoundApproachAlong(const Eigen::Vector3d& n, const MotionBound& a, const MotionBound& b);
 
 // A pair of bodies in the coming step.
@@ -45,8 +45,8 @@ struct ApproachingPair {
   double approach;   // bound on the approach speed of their points [m/s]
   double thickness;  // of the thinner body [m]
   double margin;     // contacts with smaller gaps exist already [m]
-  bool all_known;    // whether all features that may meet are known
-  double spacing;    // travel between detections at which no feature need be seen sooner [m]
+  bool all_known;    // whether `known` has all features that may meet
+  double spacing;    // minimum travel between detections [m]
   // Appends the pair's contacts with gap below `reach` after a time t of steady motion.
   std::function<void(double t, double reach, std::vector<ContactPoint>*)> collide;
 };
@@ -57,27 +57,28 @@ struct SpeculationScratch {
   std::vector<ContactPoint> found;
 };
 
-// Travel in a step, relative to another body, at which contacts within the margin suffice [m]: half
-// of the margin. The other half is for the change of motion in the step.
+// Relative travel of two bodies in a step up to which contacts within the margin suffice [m]: half
+// of the margin. The other half allows for changes of velocity in the step.
 double CalcSafeTravel(double margin);
-// Travel at which a body of this thickness cannot pass through another one [m].
+// Relative travel up to which bodies cannot tunnel if the thinner one has this thickness [m].
 double CalcSafeDepth(double thickness);
 
 // Speculative contacts: appends to `contacts` those that the bodies of a pair, in steady motion,
-// make in the course of a step of length h and that are not `known`. Features meet where they
-// overlap at some time of the step; features that pass each other get no contact, however close.
-// Times are spaced such that features are found before they overlap by more than a quarter of the
-// thickness, so that the normal is that of the side on which they entered.
+// make during a step of length h and that are not `known`. Features meet where they overlap at some
+// time of the step; features that pass each other get no contact, however close. Times are spaced
+// such that features are found before they overlap by more than a quarter of the thickness, so that
+// the normal is that of the side on which they entered.
 //
 // Each contact has its present gap along the normal that it will have, and no relaxation: the two
 // may touch at the end of the step, but not overlap. ContactPoint::time_ahead and gap_rate give its
 // time and rate.
 //
-// `doubtful` are the keys, ascending, of known contacts whose gap would close in the step by their
-// present rate and normal, but whose features may not meet: bodies that pass a corner or a seam.
-// The keys of those that do meet are removed from it.
+// `doubtful` holds the ascending keys of known contacts whose gaps close in the step at their
+// present rates, but whose features may pass each other, as at a corner or a seam. The keys of
+// those that do meet are removed.
 //
-// Returns the number of contacts left out because they were already too deep when found.
+// Returns the number of contacts left out because they were already too deep when found; 0 if the
+// pair has other contacts.
 int AppendSpeculativeContacts(const Model& model, const State& state, const BodyMotions& motions,
                               double h, const ApproachingPair& pair,
                               const std::vector<ContactPoint>& known, SpeculationScratch* scratch,

@@ -29,7 +29,7 @@ struct CollisionShape {
   }
   bool is_convex() const { return !Is<SurfaceMesh>(); }
 
-  // Whether edge `e` of a triangle of a non-convex mesh is sharp. Edges within flat sides and
+  // True if edge `e` of a triangle of a non-convex mesh is sharp. Edges within flat sides and
   // reentrant edges are not.
   bool IsSharp(int triangle, int e) const { return is_sharp_side[3 * triangle + e] != 0; }
   // CalcSignedDistance of shape.h, using the tree if there is one.

@@ -311,8 +311,8 @@ bool ManifoldBuilder::CollideBoxes(const ConvexBody& a, const ConvexBody& b, dou
   const double face_a = of_a.maxCoeff(&axis_a), face_b = of_b.maxCoeff(&axis_b);
   if (face_a >= margin || face_b >= margin) return true;
   // Two boxes have no clear direction of separation where they overlap by almost nothing along two
-  // axes, or pass each other that closely. A box that slides over the seam of two others would be
-  // stopped by an edge there.
+  // axes, or pass each other that closely. An edge there would stop a box that slides over the seam
+  // of two others.
   const double sliver = kSliver * std::min(a.size.minCoeff(), b.size.minCoeff());
   const bool is_sliver = std::abs(CalcMedian(of_a)) < sliver || std::abs(CalcMedian(of_b)) < sliver;
 

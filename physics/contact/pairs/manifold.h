@@ -16,7 +16,8 @@ struct ManifoldPoint {
   Eigen::Vector3d nhat_AB_W;
   double gap;             // [m]
   std::uint64_t feature;  // touching features, unique within the pair of shapes
-  // Two boxes overlap by almost nothing along a second axis, too, or pass each other that closely.
+  // True if two boxes overlap by almost nothing along a second axis, or pass each other that
+  // closely.
   bool is_sliver = false;
 };
 

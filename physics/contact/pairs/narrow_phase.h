@@ -31,7 +31,7 @@ struct NarrowScratch {
   std::vector<ManifoldPoint> points;
   std::vector<double> distances;
   std::vector<SignedDistance> fields;
-  std::vector<std::vector<Touch>> of_stretch;  // of triangles
+  std::vector<std::vector<Touch>> of_chunk;  // by chunk of triangles
   std::vector<int> candidates;
   std::vector<std::uint8_t> is_covered;
   std::vector<int> vertices;
@@ -114,9 +114,9 @@ void CollidePointsShape(const PointSet& points, const PlacedShape& placed, bool 
 void CollidePointsSurface(const PointSet& points, const TriangleSurface& surface, bool surface_is_a,
                           double margin, std::vector<Touch>* touches);
 
-// Appends the contacts of two sets of points: one for each two balls nearer than the margin. Points
-// without radius make none with each other, nor do points prescribed on both sides. The normal of
-// balls with the same centre is zero.
+// Appends the contacts of two sets of points: one for each two balls nearer than the margin. Two
+// points without radius make none, nor do two prescribed points. The normal of balls with the same
+// centre is zero.
 void CollidePoints(const PointSet& a, const PointSet& b, double margin, NarrowScratch* scratch,
                    std::vector<Touch>* touches);
 

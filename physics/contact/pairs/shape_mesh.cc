@@ -35,14 +35,14 @@ void CollideVertices(const PlacedShape& mesh, const PlacedShape& other, bool mes
 // Sine of the angle by which a direction may leave the cone between the normals beside an edge:
 // flat sides pressed on each other tilt a little.
 constexpr double kEdgeTolerance = 0.05;
-// Cosine of the angle between a face and the plane that separates it from a body, within which the
-// body lies on it.
+// A body lies flat on a face if the cosine of the angle between the separating direction and the
+// face's normal is above this.
 constexpr double kFlat = 0.99;
 // Sine of the angle below which two edges count as parallel: their ends touch, not their crossing.
 constexpr double kParallel = 0.05;
 
-// Whether the unit vector n, across an edge and in the mesh's frame, is in the edge's cone of
-// normals: whether the triangles beside the edge lie below the plane across n through the edge.
+// True if the unit vector n, across an edge and in the mesh's frame, is in the edge's cone of
+// normals: if the triangles beside the edge lie below the plane across n through the edge.
 bool IsBetweenNormals(const CollisionShape& shape, const TriangleBvh::Edge& edge,
                       const Vector3d& n) {
   const Vector3d& from = shape.mesh->vertices[edge.vertices[0]];
@@ -169,7 +169,7 @@ void CollideConvex(const PlacedShape& mesh, const PlacedShape& other, const Plac
   const Vector3d centroid = (t.x[0] + t.x[1] + t.x[2]) / 3;
   // a body whose centre is behind this triangle is left to other triangles
   if (t.normal.dot(body.X_WS.p - centroid) <= 0) return;
-  // a body far above the plane is no nearer to the triangle
+  // skip a body that is farther above the plane than the margin
   const double height = t.normal.dot(body.FindSupport(-t.normal) - centroid);
   if (height - body.rounding >= margin) return;
 
@@ -190,8 +190,8 @@ void CollideConvex(const PlacedShape& mesh, const PlacedShape& other, const Plac
   if (d.separation - body.rounding >= margin) return;
   const double scale = body.extent > 0 ? std::min(body.extent, face.extent) : face.extent;
 
-  // A face that the other body nearly lies on may have several of its corners above it, while the
-  // lowest one is over a neighbour.
+  // A body that lies nearly flat on a face may have several corners over it, while its lowest
+  // corner is over a neighbouring face.
   const bool lies_on_face = d.nhat_AB_W.dot(t.normal) > kFlat && height >= d.separation - margin;
   const bool is_over_face =
       d.separation <= 1e-7 * scale || height >= d.separation - 1e-7 * scale || lies_on_face;
@@ -222,7 +222,7 @@ void CollideConvex(const PlacedShape& mesh, const PlacedShape& other, const Plac
   std::size_t kept = first;
   for (std::size_t i = first; i < scratch->points.size(); ++i) {
     ManifoldPoint point = scratch->points[i];
-    // a vertex over a seam may be clipped to beside it by rounding, by both triangles
+    // rounding may clip a vertex on a seam to a point beside it, in both triangles
     bool is_vertex_of_body = false;
     const SupportFeature& incident = scratch->incident;
     for (std::size_t k = 0; k < incident.ids.size() && !is_vertex_of_body; ++k) {

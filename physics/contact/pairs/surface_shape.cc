@@ -310,23 +310,23 @@ bool FindPolygon(const CollisionShape& shape, const Piece& piece, double margin,
          CalcFacing(x, separating->n) >= (separating->gap > 0 ? kFacing : kMinFacing);
 }
 
-// Vertices or triangles per parallel chunk.
-constexpr int kStretch = 64;
-int CountStretches(int count) {
-  return (count + kStretch - 1) / kStretch;
+// Vertices or triangles per chunk.
+constexpr int kChunkSize = 64;
+int CountChunks(int count) {
+  return (count + kChunkSize - 1) / kChunkSize;
 }
 
-// Calls f(i, stretch) for 0 ≤ i < count, with stretches in parallel.
+// Calls f(i, chunk) for 0 ≤ i < count, with chunks in parallel.
 template <typename F>
-void ForEachInStretches(int count, const F& f) {
-  const auto run = [&](int stretch) {
-    const int end = std::min(count, kStretch * (stretch + 1));
-    for (int i = kStretch * stretch; i < end; ++i) f(i, stretch);
+void ForEachInChunks(int count, const F& f) {
+  const auto run = [&](int chunk) {
+    const int end = std::min(count, kChunkSize * (chunk + 1));
+    for (int i = kChunkSize * chunk; i < end; ++i) f(i, chunk);
   };
-  if (count <= kStretch) {
+  if (count <= kChunkSize) {
     run(0);
   } else {
-    ParallelForWithin(CountStretches(count), 1, run);
+    ParallelForWithin(CountChunks(count), 1, run);
   }
 }
 
@@ -346,18 +346,18 @@ void MeasureVertices(const TriangleSurface& surface, const PlacedShape& placed, 
     scratch->fields[v] = placed.shape->CalcDistance(X_SW * p);
     scratch->distances[v] = scratch->fields[v].distance;
   };
-  ForEachInStretches(surface.num_vertices(), measure);
+  ForEachInChunks(surface.num_vertices(), measure);
 }
 
 // Calls collide(i, touches) for all triangles in parallel, and appends touches in triangle order.
 template <typename F>
 void CollideTriangles(int count, NarrowScratch* scratch, std::vector<Touch>* touches,
                       const F& collide) {
-  const auto num_stretches = static_cast<std::size_t>(CountStretches(count));
-  std::vector<std::vector<Touch>>& found = scratch->of_stretch;
-  if (found.size() < num_stretches) found.resize(num_stretches);
-  ForEachInStretches(count, [&](int i, int stretch) { collide(i, &found[stretch]); });
-  for (std::size_t k = 0; k < num_stretches; ++k) {
+  const auto num_chunks = static_cast<std::size_t>(CountChunks(count));
+  std::vector<std::vector<Touch>>& found = scratch->of_chunk;
+  if (found.size() < num_chunks) found.resize(num_chunks);
+  ForEachInChunks(count, [&](int i, int chunk) { collide(i, &found[chunk]); });
+  for (std::size_t k = 0; k < num_chunks; ++k) {
     touches->insert(touches->end(), found[k].begin(), found[k].end());
     found[k].clear();
   }
