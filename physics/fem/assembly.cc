@@ -9,10 +9,10 @@
 namespace pliant::physics {
 namespace {
 
-// Change of the deformation gradients in a step up to which lagged rotations gain nothing to speak
-// of: the strain that they cause is of its square.
+// Change of the deformation gradients in a step up to which the energy error of lagged rotations is
+// negligible: the strain that they cause is of second order in it.
 constexpr double kSmallChange = 0.1;
-// Part of the sum of a body's energies before and after a step that counts as turned over.
+// Weight of a body's energies before and after a step in the energy that it exchanges.
 constexpr double kBackground = 1;
 
 void AddTo(double* to, Lane x) {
@@ -97,8 +97,9 @@ void AssembleQuadratic(const FemModel& model, const Stage& stage, std::span<cons
     const LaneMatrix3 F_turn = is_ahead ? model.CalcDeformation(batch, q_turn) : F;
     LaneMatrix3 R0 = CalcReferenceRotation(batch, F_turn);
     untangling.Turn(batch, q_turn, F_turn, &R0);
-    // The stress is linear in F, so one evaluation includes damping. Seen from a rotation ahead, a
-    // body that turns shrinks; damping must not resist that.
+    // The stress is linear in F, so one evaluation includes damping. With rotations of the end of
+    // the step, a rotating body appears to shrink, which damping must not resist: damping uses the
+    // rotations of the start.
     const double with_elastic = is_ahead ? 0 : damping_rate;
     LaneMatrix3 moved;
     for (int i = 0; i < 9; ++i) moved[i] = F[i] + (duration + with_elastic) * rate[i];
@@ -140,7 +141,7 @@ double CalcRelativeGain(const FemModel& model, const Stage& stage, std::span<con
   const double h = stage.h, beta = model.parameters.rayleigh_beta;
   const bool is_ahead = q_turn.data() != q0.data();
   const auto batches = std::span(model.elements.batches).first(model.elements.num_quadratic);
-  // most steps change little
+  // in most steps, deformations change little
   const bool changes = std::ranges::any_of(batches, [&](const ElementBatch& batch) {
     const LaneMatrix3 rate = CalcGradient(batch, v);
     Lane squares{};
@@ -149,7 +150,8 @@ double CalcRelativeGain(const FemModel& model, const Stage& stage, std::span<con
   });
   if (!changes) return 0;
 
-  Lane taken{}, elastic{}, stored{};  // by the elements' forces; change and sum of their energy
+  // energy taken by the elements' forces; change and sum of their elastic energy
+  Lane taken{}, elastic{}, stored{};
   for (const ElementBatch& batch : batches) {
     const LaneMatrix3 F = model.CalcDeformation(batch, q0), rate0 = CalcGradient(batch, v0),
                       rate = CalcGradient(batch, v);
@@ -189,7 +191,7 @@ double CalcRelativeGain(const FemModel& model, const Stage& stage, std::span<con
     return 0.5 * twice;
   };
   const double start = kinetic(v0), end = kinetic(v);
-  // losses to contacts and constraints are not set off against a gain
+  // energy that contacts and constraints add is no gain; energy that they take offsets one
   const double of_contacts = end - start + sum(taken) - work;
   const double gain = sum(elastic) - sum(taken) + std::min(0.0, of_contacts);
   return gain / (std::abs(end - start) + std::abs(sum(elastic)) +
@@ -239,7 +241,7 @@ void AssembleDamping(const FemModel& model, const Stage& stage, std::span<const 
 
 namespace {
 
-// A += scale · K of a batch with this tangent.
+// A += scale · K for a batch with this tangent.
 void AddStiffness(const FemModel& model, int b, const std::array<Lane, 81>& tangent, double scale,
                   solvers::BlockMatrix* A) {
   LaneMatrix3 K[10];
@@ -377,9 +379,9 @@ void StrainRateDamping::AddForces(const FemModel& model, std::span<const double>
   }
 }
 
-// Where node d moves by c² x and its velocity changes by c x, F changes by c² x G_dᵀ, F' by
-// c x G_dᵀ and E' by the symmetric part of G_d xᵀ H, with H = c F + c² F'. Minus the force on node
-// a changes by V times
+// If node d moves by c² x and its velocity changes by c x, F changes by c² x G_dᵀ, F' by c x G_dᵀ
+// and E' by the symmetric part of G_d xᵀ H, with H = c F + c² F'. Minus the force on node a changes
+// by V times
 //   [c² (G_a·S G_d) I + μ (G_a·G_d) F Hᵀ + μ (F G_d)(H G_a)ᵀ + λ (F G_a)(H G_d)ᵀ] x.
 void StrainRateDamping::Differentiate(const FemModel& model, std::span<const double> q,
                                       std::span<const double> v, double c,
@@ -403,7 +405,7 @@ void StrainRateDamping::Differentiate(const FemModel& model, std::span<const dou
     }
     const Lane mu = batch.volume * viscosities_[b].mu,
                lambda = batch.volume * viscosities_[b].lambda;
-    // how minus the force on node a changes with the motion of node d
+    // derivative of minus the force on node a with respect to the motion x of node d
     const auto block_of = [&](int a, int d) {
       const Lane across = mu * Dot(batch.gradients[a], batch.gradients[d]);
       LaneMatrix3 block;

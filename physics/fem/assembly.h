@@ -12,17 +12,17 @@ namespace pliant::physics {
 // adds to its outputs. `pressure`: activation stress of every batch; empty: none.
 
 // Mass, stiffness and damping of the elements that are quadratic in F:
-//   A += (1 + α w h r) M + w h (h m + β r) K,   M += −w h [f(q0) − (h m' + β r') K v0]
+//   A += (1 + α w h r) M + w h (h m + β r) K,   residual −= w h [f(q0) − (h m' + β r') K v0]
 // with w the stage's weight, m and r the trial's part of force_move and force_rate, m' and r' the
-// sums of both parts. Rotations R0 are those at positions `q_turn`: q0, or where the step leads.
+// sums of both parts. Rotations R0 are those at positions `q_turn`: q0, or the end of the step.
 void AssembleQuadratic(const FemModel& model, const Stage& stage, std::span<const double> q0,
                        std::span<const double> v0, std::span<const double> q_turn,
                        std::span<const Lane> pressure, solvers::BlockMatrix* A,
                        std::vector<double>* residual);
 
-// Energy that a body of quadratic elements gains in a step to v beyond the work of gravity and
-// inputs [J], which `calc_work` gives, and what contacts add, relative to the energy that it turns
-// over. It gains some where elements turn far from the R0 of their forces.
+// Energy that a body of quadratic elements gains in a step to v because elements rotate far from
+// the R0 of their forces, relative to the energy that it exchanges. Energy from contacts is no
+// gain, nor is the work of gravity and inputs, which `calc_work` returns [J].
 double CalcRelativeGain(const FemModel& model, const Stage& stage, std::span<const double> q0,
                         std::span<const double> v0, std::span<const double> q_turn,
                         std::span<const double> v, const std::function<double()>& calc_work);
@@ -42,19 +42,19 @@ double AssembleNonlinear(const FemModel& model, std::span<const double> q,
                          FemModel::Deformation* at, solvers::BlockMatrix* A,
                          std::vector<double>* residual);
 
-// As AssembleNonlinear for the elements that are quadratic in F once their rotation is chosen, with
-// the rotation of positions q: exact derivatives of their energy.
+// As AssembleNonlinear for the quadratic elements, with their rotations at positions q: forces and
+// tangent are exact derivatives of their energy.
 double AssembleTurning(const FemModel& model, std::span<const double> q,
                        std::span<const Lane> pressure, double h, double scale, Tangent tangent,
                        solvers::BlockMatrix* A, std::vector<double>* residual);
 
 // Damping by the rate of Green's strain, E' = sym(Fᵀ F'): the stress F (2μ E' + λ tr(E') I) with a
-// viscosity (μ, λ) of each batch [Pa·s]. It takes energy at any deformation, and does not resist
-// rotation.
+// viscosity (μ, λ) of each batch [Pa·s]. It dissipates energy at any deformation, and does not
+// resist rotation.
 class StrainRateDamping {
  public:
-  // β times the stiffness of the materials at rest. Volume rates of patches with mean dilatation
-  // are not damped.
+  // Viscosities are β times the Lamé parameters of the materials at rest. Volume rates of patches
+  // with mean dilatation are not damped.
   explicit StrainRateDamping(const FemModel& model);
   bool is_zero() const { return viscosities_.empty(); }
 

@@ -65,8 +65,8 @@ ElementBatches MakeElementBatches(const FemParameters& parameters) {
   std::vector<const Material*> materials{nullptr};
   for (int element = 0; element < count; ++element) {
     const Material* material = material_of(element).material;
-    // The pressure of a volume acts on the surface as it is at the end of the step. Stress that
-    // kept the directions of the start would balance it up to a torque that spins the body up.
+    // The pressure of a volume acts on the surface at the end of the step. Stress in the directions
+    // of the start would balance it only up to a torque, which would spin the body up.
     if (material->kind() == Material::Kind::kLinearCorotational && !parameters.volumes.empty())
       material = CorotationalMaterial();
     if (material->kind() != Material::Kind::kNonlinear) material = nullptr;

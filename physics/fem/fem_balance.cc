@@ -156,7 +156,7 @@ class FemBalance final : public ForceBalance {
     AssembleNonlinear(*model_, q, pressure_, 1, scale, tangent, &at_, &stiffness_, residual);
   }
 
-  // Volumes have no damping: scale · K alone is added to the stiffness, and to dense_.
+  // Volumes have no damping: adds scale · K, in part to the stiffness, in part to dense_.
   void AddVolumes(double scale, VolumeTangent tangent, std::vector<double>* residual) {
     AssembleVolumes(model_->volumes, q_, gauges_, 1, scale, tangent, &gradient_, &stiffness_,
                     &dense_, residual);
@@ -178,10 +178,10 @@ class FemBalance final : public ForceBalance {
 
   std::shared_ptr<const FemModel> model_;
   solvers::BlockMatrix stiffness_;
-  solvers::LowRank dense_;  // the part of the stiffness that volumes have beside
+  solvers::LowRank dense_;  // low-rank part of the stiffness, of the volumes
   StrainRateDamping damping_;
   std::optional<solvers::BlockMatrix> transposed_;  // of the stiffness with damping
-  std::vector<double> mass_;  // of each block of the pattern, times the identity
+  std::vector<double> mass_;  // factor of the identity in each block of the pattern
   std::vector<double> loads_;
   std::vector<Lane> pressure_;
   std::vector<Vector3d> prescribed_start_, prescribed_velocity_;
@@ -234,7 +234,7 @@ class FemMassStep final : public NodeStep {
   }
 
  private:
-  solvers::BlockPattern pattern_;  // of the participants: its diagonal
+  solvers::BlockPattern pattern_;  // diagonal, over the participants
   solvers::BlockMatrix A_;
   std::vector<int> participants_;
 };

@@ -21,15 +21,16 @@ class BatchedFemStep : public NodeStep {
   virtual const solvers::BlockMatrix& MaskTangent() = 0;
   virtual double* LoadLane(solvers::LaneCholesky* lanes, int lane) = 0;
   virtual absl::Status FactorInLane(std::span<const int> participants, bool is_to_reduce) = 0;
-  // Writes to v the right-hand side of A δv = load + P λ, whose forces λ give the participants the
-  // velocities v_p, and returns it; the solution δv replaces it. Null if v holds δv already.
+  // Writes to v the right-hand side of A δv = load + P λ, with the forces λ that give the
+  // participants the velocities v_p, and returns it. The solution δv is to replace it. Null if v
+  // holds δv already.
   virtual double* BeginCompletion(std::span<const double> v_p, std::span<double> v) const = 0;
   virtual void EndCompletion(std::span<double> v) const = 0;
   virtual bool is_solved() const = 0;
   virtual int lane() const = 0;
 };
 
-// Whether bodies of this shape, whose steps are linear, are worth batching: neither so small that
+// True if bodies of this shape, whose steps are linear, are worth batching: neither so small that
 // most of their nodes take part in contact, nor so large that eight factors overflow the cache.
 bool IsWorthFemBatch(const FemModel& model);
 

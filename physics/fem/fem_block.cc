@@ -173,7 +173,7 @@ class FemBlock final : public DynamicsBlock,
         is_stress ? model_->CalcDeformation(q) : FemModel::Deformation{};
     for (std::size_t b = 0; b < elements.batches.size(); ++b) {
       const LaneMatrix3 F = model_->CalcDeformation(elements.batches[b], q);
-      if (measure == FieldMeasure::kVonMisesStrain) {  // the one that every viewer asks for
+      if (measure == FieldMeasure::kVonMisesStrain) {  // fast path for viewers
         const Lane strain = CalcVonMisesStrain(F);
         for (int l = 0; l < kLanes; ++l) {
           const int element = elements.elements[b * kLanes + l];

@@ -55,8 +55,8 @@ struct FemParameters {
   // Tetrahedra of each region in which an actuator imposes an internal volumetric stress. Each
   // region is a channel of the block (BlockInputs::efforts).
   std::vector<std::vector<int>> activations;
-  // Matter in closed volumes: BlockInputs::pressures set their gauge pressures at the rest volume,
-  // which are the internals of the block's state.
+  // Closed volumes with a pressure. Their gauge pressures at the rest volume, which
+  // BlockInputs::pressures set, are the internals of the block's state [Pa].
   std::vector<VolumeParameters> volumes;
 };
 

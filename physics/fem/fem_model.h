@@ -24,7 +24,7 @@ namespace pliant::physics {
 struct FemRestShape {
   explicit FemRestShape(const FemParameters& parameters);
 
-  // Whether bodies with parameters `a` and `b` have the same rest shape.
+  // True if bodies with parameters `a` and `b` have the same rest shape.
   static bool IsShared(const FemParameters& a, const FemParameters& b);
 
   // Elimination order of the nodes for the factorisation, computed on first use.
@@ -81,11 +81,12 @@ struct FemModel {
   std::vector<VolumePotential> volumes;
 
   bool is_quadratic() const { return elements.nonlinear.empty(); }
-  // Whether the momentum balance of a step is linear in the velocities.
+  // True if the momentum balance of a step is linear in the velocities.
   bool is_linear() const { return is_quadratic() && volumes.empty(); }
 
-  // F of a batch at positions q.
   double CalcKineticEnergy(std::span<const double> v) const;  // ½ v·M v [J]
+
+  // F of a batch at positions q.
   LaneMatrix3 CalcDeformation(const ElementBatch& batch, std::span<const double> q) const;
 
   // F of the nonlinear batches at positions q, and J̄ of the patches if mean dilatation is on.
@@ -106,7 +107,8 @@ struct FemModel {
   // `F` is that of the batch, `at` the deformation of the nonlinear batches at the same positions.
   MaterialResponse CalcResponse(std::size_t b, const LaneMatrix3& F, const Deformation& at) const;
 
-  // Pressure at the rest volume of each volume in a state [Pa].
+  // Copies the gauge pressure at the rest volume of each volume in a state [Pa]; initial values if
+  // the state has none.
   void CopyGauges(const BlockState& state, std::vector<double>* gauges) const;
 
   // Describes the worst element at q: not finite, inverted, or the most flattened.

@@ -228,7 +228,7 @@ class FemStep final : public BatchedFemStep, public NonlinearBalance, public Lag
     return scale;
   }
 
-  // Whether some element deforms or rotates so much from v_linear_ to v that A is stale.
+  // True if some element deforms or rotates so much from v_linear_ to v that A is stale.
   bool IsStale(std::span<const double> v) override {
     if (stage_.force_move.trial == 0) return false;
     for (std::size_t i = 0; i < v.size(); ++i)
@@ -436,14 +436,13 @@ class FemStep final : public BatchedFemStep, public NonlinearBalance, public Lag
                      model_->DescribeWorstElement(model_->is_linear() ? q0_ : q_)));
   }
 
-  // Whether negative eigenvalues of elements may still be dropped.
+  // True if negative eigenvalues of elements may still be clamped.
   bool MayProject() const {
     return !model_->is_linear() && model_->parameters.newton.projection &&
            tangent_ == Tangent::kExact;
   }
 
-  // Forces and stiffness of the nonlinear elements and of the matter in volumes, as
-  // AssembleNonlinear.
+  // As AssembleNonlinear, for the nonlinear elements and the volumes.
   double AssembleForces(std::span<const double> q, double scale, Tangent tangent,
                         FemModel::Deformation* at, solvers::BlockMatrix* A,
                         std::vector<double>* residual) {
@@ -457,7 +456,7 @@ class FemStep final : public BatchedFemStep, public NonlinearBalance, public Lag
                                A, &dense_, residual);
   }
 
-  // The part of low rank of the matrix to be factored: without prescribed vertices.
+  // Low-rank part of the matrix to be factored: dense_ with prescribed vertices decoupled.
   const solvers::LowRank& MaskDense() {
     if (!has_prescribed() || dense_.empty()) return dense_;
     factored_dense_ = dense_;
@@ -709,7 +708,7 @@ class FemStep final : public BatchedFemStep, public NonlinearBalance, public Lag
 
   solvers::BlockMatrix A_;
   solvers::BlockMatrix factored_;  // A_ with prescribed vertices decoupled
-  // the part of the tangent that volumes add to A_, of low rank, and its factored_
+  // low-rank part of the tangent, from volumes, and with prescribed vertices decoupled
   solvers::LowRank dense_, factored_dense_;
   solvers::LowRankCholesky factor_;
   std::vector<double> residual_;  // m(v0)
@@ -734,7 +733,7 @@ class FemStep final : public BatchedFemStep, public NonlinearBalance, public Lag
   std::vector<double> exact_, convex_;  // tangents to be blended
   double blend_ = 1;
   const BlockInputs* inputs_ = nullptr;  // of the step
-  std::span<const double> q_turn_;       // where rotations of quadratic elements are taken
+  std::span<const double> q_turn_;  // positions at which rotations of quadratic elements are taken
   std::vector<double> q_ahead_;
   std::vector<double> q_, dv_, momentum_, elastic_, step_, direction_, trial_, scratch_;
   FreeMotionReport report_;

@@ -100,7 +100,7 @@ absl::Status NodeStep::Start(const Stage& stage, const BlockState& base,
   return StartVolumes(base, inputs);
 }
 
-// A pressure that is set changes the energy of the volume where it is at the start of the step.
+// Setting a pressure changes the energy of a volume at the start of the step, which is work.
 absl::Status NodeStep::StartVolumes(const BlockState& base, const BlockInputs& inputs) {
   const std::vector<VolumePotential>& volumes = model_->volumes;
   model_->CopyGauges(base, &gauges_);

@@ -21,9 +21,9 @@ class NodeStep : public BlockStep {
   double CalcInputWork(std::span<const double> v) override;
 
  protected:
-  // Starts a stage: computes the end-of-stage positions of nodes attached to other bodies, and the
-  // velocities that lead to them; the pressures of activations; and those of volumes.
-  // INTERNAL when a volume has collapsed.
+  // Starts a stage: computes the end-of-stage positions of nodes attached to other bodies, the
+  // velocities that lead to them, and the pressures of activations and volumes. INTERNAL when a
+  // volume has collapsed.
   absl::Status Start(const Stage& stage, const BlockState& base, const BlockInputs& inputs);
   // Calls visit(node, velocity) for each attached node.
   template <typename Visit>
@@ -37,13 +37,13 @@ class NodeStep : public BlockStep {
   Stage stage_;
   std::span<const double> q0_, v0_;  // the base's
   std::vector<Lane> pressure_;       // of activations, per batch; empty: none
-  std::vector<double> gauges_;       // pressure at rest of each volume in this step [Pa]
+  std::vector<double> gauges_;       // gauge pressure at rest of each volume in this step [Pa]
 
  private:
   absl::Status StartVolumes(const BlockState& base, const BlockInputs& inputs);
 
   std::vector<BlockForce> forces_;  // of the inputs
-  double pressure_work_ = 0;        // of setting other pressures in the volumes [J]
+  double pressure_work_ = 0;        // work of inputs that set pressures of volumes [J]
   std::vector<Eigen::Vector3d> prescribed_velocity_, prescribed_position_;
 };
 

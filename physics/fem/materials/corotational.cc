@@ -4,7 +4,7 @@ namespace pliant::physics {
 namespace {
 
 // Ψ = μ Σ(s_i − 1)² + λ/2 (Σ s_i − 3)²: the linear corotational energy with the current rotation
-// (the [21] of han2023 §VII-E). Its tangent is singular where two stretches sum to zero, and
+// (reference [21] of han2023 §VII-E). Its tangent is singular where two stretches sum to zero, and
 // indefinite in compression.
 class Corotational final : public IsotropicMaterial {
  public:

@@ -38,8 +38,8 @@ class IsotropicMaterial : public Material {
   // them: exact up to rounding where the stretches differ, to 1e-9 where they nearly coincide.
   static void DividePairs(const Lane s[3], PrincipalResponse* r);
 
-  // Everything but the energy of Ψ = μ/2 (s·s − 3) + U(J), J = s₁ s₂ s₃, with pressure = U′(J) and
-  // D = U″(J) [Pa].
+  // Computes everything but the energy for Ψ = μ/2 (s·s − 3) + U(J), J = s₁ s₂ s₃, with
+  // pressure = U′(J) and D = U″(J) [Pa].
   static void DifferentiateNeoHookean(Lane mu, Lane pressure, Lane D, const Lane s[3],
                                       PrincipalResponse* r);
 

@@ -22,7 +22,7 @@ inline Lane Sqrt(Lane x) {
   return _mm256_sqrt_pd(x);
 }
 
-// Whether a comparison holds in every lane, and in some lane.
+// True if a comparison holds in every lane, or in any lane.
 inline bool All(decltype(Lane{} < Lane{}) holds) {
   return (holds[0] & holds[1] & holds[2] & holds[3]) != 0;
 }

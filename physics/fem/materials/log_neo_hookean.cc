@@ -4,8 +4,8 @@
 namespace pliant::physics {
 namespace {
 
-// Volume ratio below which the energy of volume goes on along its tangent, so that elements that
-// are nearly flat or inverted have finite energy and are pushed back.
+// Volume ratio below which the volumetric energy continues linearly, so that nearly flat and
+// inverted elements have finite energy and recover.
 constexpr double kMinLogRatio = 0.05;
 
 Lane CalcLogOf(const Lane& x) {
@@ -16,7 +16,8 @@ Lane CalcLogOf(const Lane& x) {
 }
 
 // Neo-Hookean material with the logarithm, of larionov2023's solids: Ψ = μ/2 (s·s − 3) − μ ln J +
-// λ/2 (ln J)², J = s₁ s₂ s₃. Its resistance grows without bound as an element becomes flat.
+// λ/2 (ln J)², J = s₁ s₂ s₃. Resistance grows steeply as an element becomes flat, until J falls
+// below kMinLogRatio.
 class LogNeoHookean final : public IsotropicMaterial {
  public:
   std::string_view name() const override { return "LOG_NEO_HOOKEAN"; }
@@ -28,7 +29,7 @@ class LogNeoHookean final : public IsotropicMaterial {
     const Lane J = s[0] * s[1] * s[2];
     const auto is_small = J < kMinLogRatio;
     const Lane at = is_small ? Splat(kMinLogRatio) : J, log = CalcLogOf(at);
-    const Lane slope = lambda * log - mu;  // of the energy by ln J
+    const Lane slope = lambda * log - mu;  // derivative of the volumetric energy by ln J
     const Lane pressure = slope / at;
     const Lane D = is_small ? Splat(0) : (lambda - slope) / (at * at);
     r->energy = 0.5 * mu * (s[0] * s[0] + s[1] * s[1] + s[2] * s[2] - 3) +

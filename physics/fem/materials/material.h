@@ -70,7 +70,7 @@ Lame CalcLame(const Lane* young_and_poisson);
 // Lamé's parameters of a material at rest, from its tangent: exact for an isotropic one.
 Lame CalcRestLame(const Material& material, const Lane* parameters);
 
-// As CalcRestLame, of one element.
+// As CalcRestLame, for a single element.
 struct RestModuli {
   double mu, lambda;
   double youngs_modulus() const { return mu * (3 * lambda + 2 * mu) / (lambda + mu); }
@@ -92,7 +92,7 @@ void RemoveSpin(const LaneMatrix3& F, std::array<Lane, 81>* tangent);
 std::span<const Material* const> AllMaterials();
 // Finds a material by name; null when there is none.
 const Material* FindMaterial(std::string_view name);
-// COROTATIONAL: the energy of LINEAR_COROTATIONAL with the rotation that an element has now.
+// COROTATIONAL: the energy of LINEAR_COROTATIONAL with the element's current rotation.
 const Material* CorotationalMaterial();
 
 }  // namespace pliant::physics

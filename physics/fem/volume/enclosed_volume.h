@@ -9,7 +9,7 @@
 namespace pliant::physics {
 
 // The volume that a closed surface of a body's nodes encloses, as a function of their positions
-// (three numbers a node [m]). Independent of the origin: differences of positions alone enter.
+// (three numbers a node [m]). It depends on differences of positions only.
 class EnclosedVolume {
  public:
   // `triangles` are counter-clockwise seen from outside of the volume, and closed: as many of them
@@ -20,8 +20,8 @@ class EnclosedVolume {
 
   double CalcVolume(std::span<const double> q) const;  // [m³]
 
-  // gradient ← ∂V/∂q [m²]: of each node a third of the area vectors of its triangles. They add up
-  // to zero, and so do their moments.
+  // gradient ← ∂V/∂q [m²]: for each node, a third of the area vectors of its triangles. They sum to
+  // zero, and so do their moments.
   void CalcGradient(std::span<const double> q, std::span<double> gradient) const;
 
   // A += factor · ∂²V/∂q², whose block of an edge from node i to node j is [x_l − x_k]ₓ / 6 with

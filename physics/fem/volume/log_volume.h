@@ -2,7 +2,7 @@
 
 namespace pliant::physics {
 
-// The logarithm of a ratio of volumes, and what laws need beside it.
+// Logarithm of a volume ratio r, with its derivatives and its integral.
 struct VolumeLog {
   double value;      // ln r
   double slope;      // 1/r
@@ -10,9 +10,8 @@ struct VolumeLog {
   double integral;   // of the value from 1: r ln r − r + 1
 };
 
-// Below kMinVolumeRatio, where a trial on the way to a solution may lead and no solution lies, a
-// parabola with the same value and derivatives continues the logarithm, so that everything is
-// finite.
+// Below kMinVolumeRatio, a parabola with the same value and derivatives continues the logarithm, so
+// that the iterates of a solver have finite energies. Solutions lie above.
 inline constexpr double kMinVolumeRatio = 1e-3;
 VolumeLog CalcVolumeLog(double ratio);
 

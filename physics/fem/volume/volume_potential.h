@@ -10,18 +10,18 @@
 
 namespace pliant::physics {
 
-// Matter in a closed volume of a body: gas in its cavities, or a region that resists a change of
-// its volume.
+// A closed volume of a body with a pressure law: gas in its cavities, or a region that resists
+// changes of its volume.
 struct VolumeParameters {
   std::string name;                           // of the constraint
-  std::vector<std::array<int, 3>> triangles;  // as EnclosedVolume has them
+  std::vector<std::array<int, 3>> triangles;  // as for EnclosedVolume
   const VolumeLaw* law = nullptr;
-  std::vector<double> parameters;  // as the law names them
+  std::vector<double> parameters;  // in the order of VolumeLaw::parameters()
   double rest_volume = 0;          // > 0 [m³]
-  double gauge_pressure = 0;       // at the rest volume, at the start [Pa]
+  double gauge_pressure = 0;       // initial value, at the rest volume [Pa]
 };
 
-// The energy of that matter as a function of the positions of the body's nodes.
+// Energy of a closed volume as a function of the positions of the body's nodes.
 class VolumePotential {
  public:
   VolumePotential(VolumeParameters parameters, const solvers::BlockPattern& pattern)
@@ -29,12 +29,12 @@ class VolumePotential {
 
   const VolumeParameters& parameters() const { return parameters_; }
   double CalcVolume(std::span<const double> q) const { return volume_.CalcVolume(q); }
-  // At volume V, with a gauge pressure at the rest volume.
+  // Response at volume V [m³], with this gauge pressure at the rest volume [Pa].
   VolumeResponse Respond(double V, double gauge) const {
     return parameters_.law->Respond(
         {V, parameters_.rest_volume, gauge, parameters_.parameters.data()});
   }
-  // Whether V is too small for a solution: the surface has collapsed, or turned inside out.
+  // True if V is too small for a solution: the surface has collapsed or is inverted.
   bool HasCollapsed(double V) const;
   const EnclosedVolume& volume() const { return volume_; }
 
@@ -43,14 +43,14 @@ class VolumePotential {
   EnclosedVolume volume_;
 };
 
-// Which parts of the tangent AssembleVolumes computes.
+// Parts of the tangent that AssembleVolumes computes.
 enum class VolumeTangent {
   kNone,
   kExact,
   kConvex,  // without the curvature of the volume, which may be indefinite
 };
 
-// Forces −∂W/∂q and tangent of the volumes at positions q: m −= impulse · f, and
+// Forces f = −∂W/∂q and tangent of the volumes at positions q: residual −= impulse · f, and
 //   ∂²W/∂q² = W″ g gᵀ + W′ ∂²V/∂q²  with the gradient g of the volume,
 // of which scale · W″ g gᵀ goes to `dense` (a column for each volume) and scale · W′ ∂²V/∂q² is
 // added to A. Returns the energy [J].
