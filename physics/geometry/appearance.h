@@ -10,7 +10,7 @@
 
 namespace pliant::physics {
 
-// An image as its file has it, PNG or JPEG. Only its header has been read: viewers decode it.
+// An image file, PNG or JPEG. Only its header is read here; viewers decode the image.
 struct Image {
   std::string bytes;
   std::string media_type;     // image/png or image/jpeg
@@ -39,7 +39,7 @@ struct EmbeddedPart {
 };
 struct EmbeddedSurface {
   std::vector<EmbeddedPart> parts;
-  std::vector<int> inner_nodes;  // that parts use and that are not on the body's surface, ascending
+  std::vector<int> inner_nodes;  // nodes of parts that are not on the body's surface, ascending
 };
 
 }  // namespace pliant::physics

@@ -15,7 +15,7 @@ namespace pliant::physics {
 double CalcEnclosedVolume(std::span<const std::array<int, 3>> triangles,
                           std::span<const Eigen::Vector3d> vertices);
 
-// Whether as many triangles run along each edge in one direction as in the other.
+// True if each edge has as many triangles in one direction as in the other.
 bool IsClosed(std::span<const std::array<int, 3>> triangles);
 
 // The cavities of a tetrahedral mesh: the pieces of its boundary that enclose empty space. A piece

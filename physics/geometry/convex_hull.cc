@@ -42,16 +42,16 @@ class Quickhull {
   Quickhull(const std::vector<Vector3d>& points, double tolerance)
       : points_(points), tolerance_(tolerance) {}
 
-  enum class Result { kDone, kFlat, kConfused };
+  enum class Result { kDone, kFlat, kInconsistent };
 
-  // kConfused: rounding made the horizon of a point no simple loop, or the hull not convex.
+  // kInconsistent: rounding left a horizon that is not a simple loop, or a hull that is not convex.
   Result Run() {
     if (!MakeSimplex()) return Result::kFlat;
     for (std::size_t i = 0; i < faces_.size(); ++i) {
       if (!faces_[i].alive || faces_[i].outside.empty()) continue;
-      if (!AddPoint(FindFarthest(faces_[i]), static_cast<int>(i))) return Result::kConfused;
+      if (!AddPoint(FindFarthest(faces_[i]), static_cast<int>(i))) return Result::kInconsistent;
     }
-    return IsConvex() ? Result::kDone : Result::kConfused;
+    return IsConvex() ? Result::kDone : Result::kInconsistent;
   }
 
   std::vector<std::array<int, 3>> triangles() const {
@@ -211,7 +211,7 @@ class Quickhull {
     return true;
   }
 
-  // Whether no face has the far corner of a neighbour in front of it.
+  // True if no face has the far corner of a neighbour in front of it.
   bool IsConvex() const {
     for (const Face& face : faces_) {
       if (!face.alive) continue;
@@ -287,7 +287,7 @@ TriangleMesh Compact(const std::vector<Vector3d>& points,
   return mesh;
 }
 
-// The hull of the corners of a hull alone, repeated as long as there are vertices inside faces and
+// Computes the hull of a hull's corners alone, repeatedly while there are vertices inside faces and
 // edges.
 std::vector<std::array<int, 3>> KeepCorners(const std::vector<Vector3d>& points,
                                             std::vector<std::array<int, 3>> triangles) {
@@ -324,8 +324,8 @@ absl::StatusOr<TriangleMesh> CalcConvexHull(const std::vector<Vector3d>& points)
                      " points has no volume; expected at least 4 points that lie in no plane"));
   }
 
-  // centre the points and scale them to size one; if rounding confuses the hull, perturb them
-  // slightly and try again
+  // centre the points and scale them to size one; if rounding makes the hull inconsistent, perturb
+  // them slightly and try again
   std::vector<Vector3d> scaled(points.size());
   double shake = 0;
   for (int attempt = 0; attempt < 6; ++attempt) {
@@ -341,12 +341,12 @@ absl::StatusOr<TriangleMesh> CalcConvexHull(const std::vector<Vector3d>& points)
           "the ", points.size(), " points lie in a plane; a convex hull needs volume"));
     }
     shake = shake == 0 ? 4 * kHullTolerance : 4 * shake;
-    if (result == Quickhull::Result::kConfused) continue;
+    if (result == Quickhull::Result::kInconsistent) continue;
 
     return Compact(points, KeepCorners(scaled, hull.triangles()));
   }
 
-  // smooth scans of thousands of points confuse it every time
+  // on smooth scans of thousands of points, every attempt fails
   for (std::size_t i = 0; i < points.size(); ++i)
     scaled[i] = (points[i] - lower - (upper - lower) / 2) / size;
   if (auto triangles = CalcHullWithQhull(scaled))

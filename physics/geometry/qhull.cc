@@ -52,8 +52,8 @@ std::optional<std::vector<std::array<int, 3>>> CalcHullWithQhull(
   qh_memfreeshort(qh, &blocks, &bytes);
   if (!simple || triangles.size() < 4) return std::nullopt;
 
-  // its orientation is that of the facets' topology, which no sliver confuses; the sign is a
-  // convention of the library
+  // facets are oriented by topology, consistently even for slivers; the sign is a convention of the
+  // library
   double six_volumes = 0;
   for (const auto& t : triangles) six_volumes += points[t[0]].dot(points[t[1]].cross(points[t[2]]));
   if (six_volumes < 0) {

@@ -87,7 +87,7 @@ void TriangleBvh::FindEdges() {
   local_vertices_.resize(n);
   edges_.clear();
 
-  // vertices and edges are numbered in the order in which triangles name them first
+  // vertices and edges are numbered in order of first appearance in the triangles
   int last = 0;
   for (const auto& t : triangles_) last = std::max({last, t[0], t[1], t[2]});
   std::vector<int> local(last + 1, -1);
@@ -103,7 +103,7 @@ void TriangleBvh::FindEdges() {
     }
   }
   std::sort(sides.begin(), sides.end());
-  std::vector<int> first_of(sides.size());  // of the sides of an edge, the first
+  std::vector<int> first_of(sides.size());  // first side on the same edge, per side
   for (std::size_t k = 0, first = 0; k < sides.size(); ++k) {
     if (sides[k].first != sides[first].first) first = k;
     first_of[sides[k].second] = sides[first].second;

@@ -14,7 +14,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-// Weights of the four nodes of a tetrahedron at p.
+// Barycentric weights of p on the four nodes of a tetrahedron.
 Eigen::Vector4d CalcWeights(const TetrahedralMesh& mesh, int tetrahedron, const Vector3d& p) {
   const std::array<int, 4>& t = mesh.tetrahedra[tetrahedron];
   const Vector3d& origin = mesh.vertices[t[0]];
@@ -24,7 +24,8 @@ Eigen::Vector4d CalcWeights(const TetrahedralMesh& mesh, int tetrahedron, const 
   return {1 - w.sum(), w[0], w[1], w[2]};
 }
 
-// Cells of about the size of a tetrahedron, each with the tetrahedra whose boxes meet it.
+// A grid with cells of about the size of a tetrahedron. Each lists the tetrahedra whose bounding
+// boxes overlap it.
 class TetrahedronGrid {
  public:
   explicit TetrahedronGrid(const TetrahedralMesh& mesh) : mesh_(mesh) {
@@ -36,7 +37,7 @@ class TetrahedronGrid {
       counts_[i] = std::clamp(static_cast<int>(size[i] / cell), 1, kMaxCells);
     per_length_ = Vector3d(counts_[0], counts_[1], counts_[2]).cwiseQuotient(size);
 
-    // counted, then filled, in the order of the tetrahedra
+    // count the tetrahedra of each cell, then list them in ascending order
     first_.assign(static_cast<std::size_t>(counts_[0]) * counts_[1] * counts_[2] + 1, 0);
     ForEachCell([&](std::size_t cell_index, int) { ++first_[cell_index + 1]; });
     for (std::size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
@@ -45,7 +46,7 @@ class TetrahedronGrid {
     ForEachCell([&](std::size_t cell_index, int t) { members_[next[cell_index]++] = t; });
   }
 
-  // The tetrahedron that contains p, the first of several; −1: none.
+  // The first tetrahedron that contains p; −1 if none does.
   int Find(const Vector3d& p, Eigen::Vector4d* weights) const {
     if ((p.array() < bounds_.lower.array()).any() || (p.array() > bounds_.upper.array()).any())
       return -1;
@@ -89,8 +90,8 @@ class TetrahedronGrid {
   const TetrahedralMesh& mesh_;
   AxisAlignedBox bounds_;
   std::array<int, 3> counts_;
-  Vector3d per_length_;             // cells in a metre
-  std::vector<std::size_t> first_;  // in members_, of each cell
+  Vector3d per_length_;             // cells per metre
+  std::vector<std::size_t> first_;  // start of each cell in members_
   std::vector<int> members_;
 };
 

@@ -20,7 +20,7 @@ struct Embedding {
 // the boundary, whose weights are then extrapolated: some are negative.
 //
 // mesh      valid (mesh_checks.h), with its boundary
-// The same for the same input.
+// returns   the same for the same input
 Embedding EmbedPoints(const std::vector<Eigen::Vector3d>& points, const TetrahedralMesh& mesh,
                       const BoundarySurface& boundary);
 

@@ -27,7 +27,7 @@ absl::StatusOr<TetrahedralMesh> MeshHollowSphere(double radius, double wall_thic
   if (absl::Status status = CheckCount(60 * edges * edges * layers, edge_length); !status.ok())
     return status;
 
-  // the surface of a solid sphere, repeated inwards
+  // layers of the surface of a solid sphere, scaled inwards
   absl::StatusOr<TetrahedralMesh> solid = MeshSphere(radius, edge_length, is_cancelled);
   if (!solid.ok()) return solid.status();
   const BoundarySurface surface = ExtractBoundary(*solid);

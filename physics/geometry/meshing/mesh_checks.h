@@ -29,7 +29,7 @@ struct MeshDefect {
   bool harmless() const {
     return kind == MeshDefectKind::kUnusedVertex || kind == MeshDefectKind::kNonManifoldBoundary;
   }
-  // Whether RepairMesh can repair it.
+  // True if RepairMesh can repair it.
   bool repairable() const;
 };
 

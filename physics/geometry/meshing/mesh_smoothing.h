@@ -15,7 +15,7 @@ namespace pliant::physics {
 // never gets worse. Boundary vertices move along the boundary.
 //
 // project  nearest point of the surface to a point near it [m]
-// errors   CANCELLED: then the mesh is sound, but smoothed in part
+// errors   CANCELLED: the mesh is then valid, but only partly smoothed
 absl::Status SmoothVertices(int passes,
                             const std::function<Eigen::Vector3d(const Eigen::Vector3d&)>& project,
                             TetrahedralMesh* mesh, const IsCancelled& is_cancelled = {});

@@ -20,7 +20,7 @@ double CountEdges(double length, double edge_length);
 // INVALID_ARGUMENT when there would be more than kMaxPrimitiveTetrahedra.
 absl::Status CheckCount(double tetrahedra, double edge_length);
 
-// CANCELLED if it is.
+// CANCELLED if `is_cancelled` returns true.
 absl::Status CheckNotCancelled(const IsCancelled& is_cancelled);
 
 // Makes every volume positive by swapping corners.

@@ -9,7 +9,7 @@
 
 namespace pliant::physics {
 
-// Whether the work that asks shall end.
+// Returns true if the caller shall stop.
 using IsCancelled = std::function<bool()>;
 
 // Tetrahedral meshes of primitives, centred at the origin, bitwise the same on every machine. All
@@ -20,7 +20,7 @@ using IsCancelled = std::function<bool()>;
 // returns      positive tetrahedra without unused vertices; boundary vertices lie on the
 //              primitive's surface, so the volume of a curved one converges from below with the
 //              square of the edge length
-// is_cancelled asked often while a large mesh is made; empty: it is not
+// is_cancelled called often while a large mesh is made; empty: never cancelled
 // errors       INVALID_ARGUMENT: a size or edge length that is not finite and positive, a torus
 //              whose tube reaches its axis, or more than kMaxPrimitiveTetrahedra; CANCELLED
 inline constexpr double kMaxPrimitiveTetrahedra = 2e6;

@@ -40,8 +40,8 @@ inline double CalcMinDihedralSine(const Eigen::Vector3d& a, const Eigen::Vector3
   const double of_d = abc.squaredNorm(), of_c = ab.cross(ad).squaredNorm(),
                of_b = ac.cross(ad).squaredNorm(), of_a = bc.cross(bd).squaredNorm();
   if (!(of_a * of_b > 0 && of_c * of_d > 0)) return -1;
-  // the sine at an edge is 6V l / (2A₁ 2A₂) with the two faces beside it: the least one is that of
-  // the greatest square l⁻² A₁² A₂² when V > 0, and of the smallest when V < 0
+  // the sine at an edge of length l is 6V l / (2A₁ 2A₂), with the areas of its two faces: it is
+  // smallest for the smallest l² / (4 A₁² 4 A₂²) if V > 0, and for the greatest if V < 0
   const double ratios[6] = {ab.squaredNorm() / (of_c * of_d), ac.squaredNorm() / (of_b * of_d),
                             ad.squaredNorm() / (of_b * of_c), bc.squaredNorm() / (of_a * of_d),
                             bd.squaredNorm() / (of_a * of_c), cd.squaredNorm() / (of_a * of_b)};

@@ -19,9 +19,9 @@ namespace {
 using Eigen::Vector3d;
 using Lattice3 = Eigen::Matrix<std::int64_t, 3, 1>;
 
-// Lattice points and cells of the box around a surface.
+// Maximum number of cells of the lattice around a surface.
 constexpr double kMaxGridCells = 6e7;
-// Coordinates count in this share of the spacing, so that edges halve exactly.
+// Lattice coordinates are integers, this many per spacing, so that bisection is exact.
 constexpr std::int64_t kUnits = 1 << 12;
 
 // The cubic cells of a lattice over the bounds of a region, with a margin of two cells. Point (i,
@@ -63,7 +63,7 @@ class CellGrid {
   Vector3d origin_;
 };
 
-// Cells next to a triangle.
+// Marks the cells within one cell of a triangle's bounding box.
 std::vector<char> MarkCells(const TriangleMesh& mesh, const CellGrid& grid) {
   std::vector<char> marked(grid.num_cells(), 0);
   for (const auto& t : mesh.triangles) {
@@ -83,7 +83,8 @@ std::vector<char> MarkCells(const TriangleMesh& mesh, const CellGrid& grid) {
   return marked;
 }
 
-// Whether each point is inside. Between unmarked cells a closed surface changes nothing.
+// Finds the corners, or centres, that are inside. Between unmarked cells, a closed surface has no
+// crossing.
 std::vector<char> FindInside(const SurfaceRegion& region, const CellGrid& grid,
                              const std::vector<char>& marked, bool centers) {
   std::vector<char> inside(grid.num_cells(), 0);
@@ -132,7 +133,7 @@ class Bisection {
     return (at_[edge.first] - at_[edge.second]).squaredNorm();
   }
 
-  // Bisects edges until the longest one of this tetrahedron is.
+  // Bisects the longest edge of a tetrahedron, after those edges on which it depends.
   void Refine(int tetrahedron) {
     const std::pair<int, int> target = LongestEdge(mesh_.tetrahedra[tetrahedron]);
     std::vector<std::pair<int, int>> path = {target};
@@ -146,7 +147,7 @@ class Bisection {
       bool ready = true;
       for (const int t : around) {
         const std::pair<int, int> longest = LongestEdge(mesh_.tetrahedra[t]);
-        // ties count as longest: chains of them would refine all of the body
+        // ties count as longest: otherwise, chains of them would refine the whole body
         if (SquaredLength(longest) == SquaredLength(edge)) continue;
         path.push_back(longest);
         ready = false;
@@ -242,7 +243,7 @@ absl::StatusOr<BackgroundLattice> MakeBackgroundLattice(const SurfaceRegion& reg
     }
   }
 
-  // four tetrahedra between the centres of two neighbouring cells and each edge of their face
+  // four tetrahedra for each face, each of the centres of its two cells and an edge of the face
   BackgroundLattice lattice;
   std::vector<int> numbers[2] = {std::vector<int>(grid.num_cells(), -1),
                                  std::vector<int>(grid.num_cells(), -1)};
@@ -289,7 +290,8 @@ absl::StatusOr<BackgroundLattice> MakeBackgroundLattice(const SurfaceRegion& reg
   Orient(&lattice.mesh);
   if (samples.empty()) return lattice;
 
-  // hand each sample to the tetrahedron that holds it: those are between its cell and the next ones
+  // assign each sample to the tetrahedron that contains it, which is between its cell and the next
+  // ones
   Bisection bisection(&lattice.mesh, &coordinates, grid);
   const auto holds = [&](const std::array<int, 4>& t, const Vector3d& p) {
     const auto& x = lattice.mesh.vertices;

@@ -67,7 +67,7 @@ std::vector<Vector3d> FindStrayedBoundary(const SurfaceRegion& region, const Tet
                                           double tolerance) {
   const BoundarySurface boundary = ExtractBoundary(mesh);
   const int count = static_cast<int>(boundary.triangles.size());
-  // of each triangle the farthest point
+  // farthest point of each triangle
   std::vector<std::pair<double, Vector3d>> farthest(count, {0, Vector3d::Zero()});
   solvers::ParallelFor(count, 64, [&](int i) {
     const auto& t = boundary.triangles[i];

@@ -10,13 +10,13 @@
 
 namespace pliant::physics {
 
-// Shorter edges where sharp curves bend so much that chords of the edge length, between points of
-// the curve, would be farther from it than `tolerance` [m].
+// Chooses shorter edges where sharp curves bend so much that chords of the edge length, between
+// points of the curve, would be farther from it than `tolerance` [m].
 std::vector<SizeSample> ChooseSizesOfBends(const SharpFeatures& features, double edge_length,
                                            double tolerance, double min_edge);
 
-// Points of the curves that are farther than `tolerance` [m] from the mesh edges along them, at
-// most a tenth of the edge length apart.
+// Samples of the curves, at most a tenth of the edge length apart, that are farther than
+// `tolerance` [m] from the mesh edges along the curves.
 struct StrayedPoint {
   int curve;
   Eigen::Vector3d point;
@@ -30,7 +30,8 @@ std::vector<StrayedPoint> FindStrayedPoints(const SharpFeatures& features, const
 std::vector<Eigen::Vector3d> FindStrayedBoundary(const SurfaceRegion& region,
                                                  const TetrahedralMesh& mesh, double tolerance);
 
-// Edges half as long as those of the mesh, around each point.
+// Chooses edges half as long as those of the mesh, but not shorter than `min_edge` [m], around each
+// point.
 std::vector<SizeSample> HalveSizes(const std::vector<Eigen::Vector3d>& points,
                                    const TetrahedralMesh& mesh, double edge_length,
                                    double min_edge);

@@ -15,8 +15,8 @@ namespace {
 
 using Eigen::Vector3d;
 
-// A vertex moves onto a cut within this share of an edge: the longest of its tetrahedra, and
-// others. Labelle & Shewchuk, table 2.
+// A lattice vertex moves onto a cut within this share of an edge: α_long for the longest edges of
+// tetrahedra, α_short for others (Labelle & Shewchuk 2007, table 2).
 constexpr double kLongReach = 0.24999;
 constexpr double kShortReach = 0.41189;
 // Parts smaller than this share of the largest one are dropped.
@@ -27,7 +27,7 @@ struct CutEdge {
   bool is_long;
   double t = 0;  // from the inside vertex
   bool in_hole = false;
-  int vertex = -1;  // number of the cut, once made
+  int vertex = -1;  // vertex at the cut, once made
 };
 
 std::vector<CutEdge> CollectCutEdges(const BackgroundLattice& lattice) {
@@ -59,12 +59,12 @@ std::vector<CutEdge> CollectCutEdges(const BackgroundLattice& lattice) {
 
 enum class Side : std::int8_t { kOutside = -1, kOn = 0, kInside = 1 };
 
-// Fills the inner parts of cut tetrahedra.
+// Fills the inner parts of cut tetrahedra with tetrahedra.
 class Stencils {
  public:
   explicit Stencils(TetrahedralMesh* mesh) : mesh_(*mesh) {}
 
-  // The tetrahedron of `corners`, positive, with the sides of its vertices; cut(i, j) is the vertex
+  // Adds the inner part of a positive tetrahedron. `sides`: of its corners; cut(i, j): the vertex
   // on the edge from inner corner i to outer corner j.
   template <typename Cut>
   void Add(const std::array<int, 4>& corners, const std::array<Side, 4>& sides, const Cut& cut) {
@@ -114,7 +114,7 @@ class Stencils {
                                         : std::array{a.vertex, b.vertex, d.vertex, c.vertex});
   }
 
-  // Quadrilaterals are cut through their lowest vertex, so that both sides agree.
+  // Splits quadrilaterals at their lowest vertex number, so that neighbours agree.
   void AddPyramid(const Place& a, const Place& b, const Place& c, const Place& d,
                   const Place& top) {
     if (std::min(a.vertex, c.vertex) < std::min(b.vertex, d.vertex)) {
@@ -126,7 +126,7 @@ class Stencils {
     }
   }
 
-  // Ends (0, 1, 2) and (3, 4, 5).
+  // `p`: the corners of the end triangles, (0, 1, 2) and (3, 4, 5).
   void AddPrism(const std::array<Place, 6>& p) {
     int least = 0;
     for (int i = 1; i < 6; ++i) least = p[i].vertex < p[least].vertex ? i : least;
@@ -145,7 +145,7 @@ int FindRoot(std::vector<int>* parents, int i) {
   return i;
 }
 
-// Keeps the large parts that are joined by faces, and the vertices in use.
+// Drops small parts that no face joins to others, and unused vertices.
 void DropFragments(StuffedMesh* stuffed) {
   TetrahedralMesh& mesh = stuffed->mesh;
   const int n = static_cast<int>(mesh.tetrahedra.size());

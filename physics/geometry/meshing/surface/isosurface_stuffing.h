@@ -8,18 +8,18 @@
 
 namespace pliant::physics {
 
-// Tetrahedra that fill a region, positive, without unused vertices.
+// Positive tetrahedra that fill a region, without unused vertices.
 struct StuffedMesh {
   TetrahedralMesh mesh;
   // Per vertex: on the boundary of the region. Every tetrahedron has a vertex that is not.
   std::vector<char> on_boundary;
-  std::vector<char> in_hole;  // per vertex: where the surface has no triangle
-  int dropped_fragments = 0;  // small parts that touched the rest nowhere
+  std::vector<char> in_hole;  // per vertex: on a hole of the surface
+  int dropped_fragments = 0;  // small parts that no face joins to others
 };
 
 // Cuts a lattice at the boundary of a region (isosurface stuffing, Labelle & Shewchuk 2007):
 // lattice vertices close to a cut move onto it, and the tetrahedra that the boundary crosses are
-// cut. For the cubic lattice and a plain boundary no dihedral angle is below 10.7°.
+// cut. For an unrefined lattice, the paper proves that no dihedral angle is below 10.7°.
 StuffedMesh StuffLattice(const SurfaceRegion& region, BackgroundLattice lattice);
 
 }  // namespace pliant::physics

@@ -18,7 +18,8 @@ using Eigen::Vector3d;
 // A change must raise the worst sine by this much.
 constexpr double kMinGain = 1e-3;
 constexpr int kMaxRing = 7;
-// A boundary edge is flipped where the normals of old and new triangles agree to this cosine.
+// A boundary edge is flipped only if the cosines between the normals of old and new triangles are
+// above this.
 constexpr double kFlatCosine = 0.95;
 constexpr int kSearchRounds = 10;
 constexpr int kReportInterval = 2000;
@@ -54,8 +55,8 @@ class Improver {
         }
         const int t = bad[i].second;
         if (!IsAlive(t) || !(quality_[t] < target_)) continue;
-        // what failed fails again while nothing changes that it depends on; the first pass does
-        // not try everything
+        // a failed treatment fails again until a vertex around the tetrahedron changes; the first
+        // pass omits some treatments
         if (treated_.size() < tetrahedra_.size()) treated_.resize(tetrahedra_.size(), -1);
         if (!HasChangedAround(t)) continue;
         const bool helped = Treat(t, pass);
@@ -83,20 +84,20 @@ class Improver {
     return c[0] == v || c[1] == v || c[2] == v || c[3] == v;
   }
 
-  // Tries everything on one tetrahedron until something helps.
+  // Tries all treatments of a tetrahedron until one helps.
   bool Treat(int t, int pass) {
     const std::array<int, 4> corners = tetrahedra_[t];
     bool any = false;
     for (const int v : corners) any |= Smooth(v);
     if (quality_[t] >= target_) return true;
-    if (!(quality_[t] > 0)) return any;  // not before it is positive: the topology may be wrong
+    if (!(quality_[t] > 0)) return any;  // topological changes need a positive tetrahedron
     for (int i = 0; i < 4; ++i) {
       for (int j = i + 1; j < 4; ++j)
         if (RemoveEdge(corners[i], corners[j])) return true;
     }
     for (int omitted = 0; omitted < 4; ++omitted)
       if (SwapFace(t, omitted)) return true;
-    if (pass == 0) return any;  // first without coarsening
+    if (pass == 0) return any;  // no coarsening in the first pass
     for (int i = 0; i < 4; ++i) {
       for (int j = 0; j < 4; ++j)
         if (i != j && Collapse(corners[i], corners[j])) return true;
@@ -104,15 +105,15 @@ class Improver {
     return any;
   }
 
-  // Whether a vertex joined to a corner of tetrahedron t has changed since all treatments of t
-  // failed. These look at no others.
+  // True if a vertex joined to a corner of tetrahedron t has changed since all treatments of t
+  // failed. Treatments depend on no other vertices.
   bool HasChangedAround(int t) const {
     if (treated_[t] < 0) return true;
     for (const int v : tetrahedra_[t])
       if (HasChangedSince(v, treated_[t])) return true;
     return false;
   }
-  // Whether v or a vertex joined to it has moved, or gained or lost tetrahedra.
+  // True if v or a vertex joined to it has moved, or gained or lost tetrahedra.
   bool HasChangedSince(int v, std::int64_t time) const {
     for (const int t : stars_[v])
       for (const int w : tetrahedra_[t])
@@ -120,8 +121,8 @@ class Improver {
     return false;
   }
 
-  // Quality of the worst tetrahedron around v, or of any that is not better than `limit`; `first`
-  // is looked at first, and becomes that one.
+  // Quality of the worst tetrahedron around v, or of any that is not better than `limit`. Tests
+  // `*first` first, and sets it to that tetrahedron.
   double WorstAround(int v, double limit, int* first) const {
     double worst = *first >= 0 ? Quality(tetrahedra_[*first]) : 1;
     for (const int t : stars_[v]) {
@@ -146,7 +147,7 @@ class Improver {
       worst = std::min(worst, quality_[t]);
       for (const int w : tetrahedra_[t]) {
         if (w == v) continue;
-        // boundary vertices along the boundary
+        // a boundary vertex moves along the boundary
         if (motion != VertexMotion::kFree && !OnBoundary(w)) continue;
         mean += x_[w];
         size += (x_[w] - x_[v]).norm();
@@ -174,7 +175,7 @@ class Improver {
     if (!attempt(mean)) attempt(0.5 * (from + mean));
     double step = 0.25 * size;
     for (int round = 0; round < kSearchRounds && worst < target_; ++round) {
-      // away from the face opposite in the worst tetrahedron, then along the axes
+      // along the normal of the opposite face in the worst tetrahedron, then along the axes
       bool moved = false;
       const int t = WorstTetrahedron(v);
       if (t >= 0) {
@@ -363,7 +364,7 @@ class Improver {
     return (x_[b] - x_[a]).cross(x_[c] - x_[a]).normalized();
   }
 
-  // Whether boundary triangles (a, c, b) and (a, b, d) may become (a, c, d) and (b, d, c): the
+  // True if boundary triangles (a, c, b) and (a, b, d) may become (a, c, d) and (b, d, c): the
   // surface is nearly flat there and no sharp edge is lost.
   bool MayFlip(int a, int b, int c, int d) const {
     if (IsKept(a, b) || AreJoined(c, d)) return false;
@@ -399,7 +400,8 @@ class Improver {
     return true;
   }
 
-  // Moves vertex u into v, where u is free or both are plain boundary vertices of a flat place.
+  // Collapses vertex u into v, if u is free, or if it is on a nearly flat part of the boundary, off
+  // features, and v is on the boundary, too.
   bool Collapse(int u, int v) {
     const VertexMotion motion = input_.motion[u];
     if (motion == VertexMotion::kFixed || motion == VertexMotion::kOnCurve) return false;
@@ -420,7 +422,7 @@ class Improver {
     return true;
   }
 
-  // Whether the boundary triangles around u keep their normals when u moves into v.
+  // True if the boundary triangles around u keep their normals when u moves into v.
   bool MayCollapse(int u, int v) const {
     std::vector<int> common;
     bool joined = false;
@@ -468,8 +470,9 @@ class Improver {
   std::vector<std::array<int, 4>>& tetrahedra_;
   std::vector<double> quality_;
   std::vector<std::vector<int>> stars_;
-  // Counts changes. When each vertex last changed, and when smoothing it, or all treatments of a
-  // tetrahedron, last failed.
+  // Number of changes so far, which serves as time, and the times of the last change of each
+  // vertex, of its last failed smoothing, and of the last failure of all treatments of a
+  // tetrahedron.
   std::int64_t clock_ = 0;
   std::vector<std::int64_t> changed_, smoothed_, treated_;
 };

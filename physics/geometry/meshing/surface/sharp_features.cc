@@ -15,13 +15,14 @@ namespace {
 using Eigen::Vector3d;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Chains count from these many edge lengths on: those that end free, loops, and others.
+// Minimum lengths of chains, in edge lengths: with a free end, of loops, and of others.
 constexpr double kMinFreeLength = 3;
 constexpr double kMinLoopLength = 1.5;
 constexpr double kMinLength = 0.8;
 // Boundary vertices farther from a feature than this many edge lengths are not moved onto it.
 constexpr double kReach = 1.2;
-// A path that does not reach the end of its curve ends within this many edge lengths of it.
+// A path that does not reach the end of its curve ends at a vertex within this many edge lengths of
+// the curve.
 constexpr double kPartialReach = 0.6;
 
 double CosineOfTurn(const Vector3d& a, const Vector3d& b, const Vector3d& c) {
@@ -214,8 +215,8 @@ class PathFinder {
         cost_(mesh.vertices.size(), kInfinity),
         from_(mesh.vertices.size(), -1) {}
 
-  // Cheapest path from a to b over free vertices near the curve. Where other curves are in the way,
-  // or b is −1, the one that ends nearest to `goal`.
+  // Cheapest path from a to b over free vertices near the curve. If other curves block the way, or
+  // b is −1, the path that ends nearest to `goal`.
   std::vector<int> Find(int a, int b, const Vector3d& goal, const SharpCurve& curve,
                         const std::vector<int>& owner) {
     using Entry = std::pair<double, int>;
@@ -233,7 +234,7 @@ class PathFinder {
         if (next != b && owner[next] != FeatureMap::kFree) continue;
         const double distance = next == b ? 0 : curve.FindNearest(x_[next]).distance;
         if (!(distance < kReach * edge_length_)) continue;
-        // mostly the square of the distance, a little the length
+        // cost: mostly the squared distance from the curve, and a little the length
         const double ratio = distance / edge_length_;
         const double total = cost + (x_[next] - x_[v]).norm() * (0.1 + 4 * ratio * ratio);
         if (!(total < cost_[next])) continue;
@@ -339,7 +340,7 @@ FeatureMap FitFeatures(const SharpFeatures& features, const ReleasedPlaces& rele
     const auto place = [&](double arc) {
       return curve.PointAt(arc < 0 ? arc + length : arc > length ? arc - length : arc);
     };
-    // a loop counts on beyond its ends
+    // on a loop, arc lengths continue beyond the ends
     const auto arc_near = [&](const Vector3d& p, double expected) {
       const double arc = curve.FindNearest(p).arc;
       if (!curve.is_loop() || std::abs(arc - expected) <= 0.5 * length) return arc;
@@ -349,7 +350,7 @@ FeatureMap FitFeatures(const SharpFeatures& features, const ReleasedPlaces& rele
       if (v >= 0 && map.curve[v] == FeatureMap::kFree) map.curve[v] = static_cast<int>(c);
     };
 
-    // vertices and places that the paths connect; a loop goes through three of its own
+    // stops that the paths connect; a loop without corners has three
     struct Stop {
       int vertex;
       double arc;

@@ -63,13 +63,13 @@ struct SharpFeatures {
   int too_short = 0;  // chains that an edge length cannot resolve
 };
 
-// Edges of a region's boundary where it turns by more than `sharp_angle` [rad]; chains of them end
-// where they branch or turn as much. Chains much shorter than `edge_length` that lead nowhere are
-// left out.
+// Finds the edges of a region's boundary where it turns by more than `sharp_angle` [rad]. Chains of
+// them end where they branch or turn by as much. Chains too short for `edge_length` [m] are left
+// out.
 SharpFeatures FindSharpFeatures(const SurfaceRegion& region, double sharp_angle,
                                 double edge_length);
 
-// Per vertex of a mesh: what it must stay on.
+// Features on which the vertices of a mesh must stay.
 struct FeatureMap {
   static constexpr int kFree = -1, kCorner = -2;
   std::vector<int> curve;                    // kFree, kCorner, or a curve's number
@@ -77,17 +77,18 @@ struct FeatureMap {
   std::vector<std::array<int, 2>> segments;  // mesh edges along curves, each ascending, sorted
 };
 
-// Places where no vertex is moved onto a feature.
+// Balls in which no vertex is moved onto a feature.
 struct ReleasedPlaces {
   std::vector<Eigen::Vector3d> centers;
   double radius = 0;  // [m]
 
+  // True if one of the balls contains p.
   bool Hold(const Eigen::Vector3d& p) const;
 };
 
 // Chooses the boundary vertices that are to lie on features and moves them there: for each corner
-// the nearest, for each curve a path of mesh edges, or the parts of one where other curves are in
-// its way. May invert tetrahedra around them.
+// the nearest, for each curve a path of mesh edges, or parts of one if other curves block it. May
+// invert tetrahedra around them.
 FeatureMap FitFeatures(const SharpFeatures& features, const ReleasedPlaces& released,
                        double edge_length, TetrahedralMesh* mesh);
 

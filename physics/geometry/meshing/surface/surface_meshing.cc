@@ -29,34 +29,35 @@ constexpr double kTargetSine = 0.34;  // 20°
 constexpr double kWantedDihedral = 10 * kPi / 180;
 constexpr int kPasses = 8;
 constexpr int kBalancingPasses = 2;
-// The mesh is made again with shorter edges, at most so often, where sharp edges or the boundary
-// stray by more than these shares of an edge or sharp edges have a tetrahedron below the wanted
-// angle beside them, which fewer passes find; then vertices are released from sharp edges within
-// these edge lengths of such tetrahedra.
+// The mesh is made again with locally shorter edges, at most kMaxRefinements times, if its sharp
+// edges or boundary deviate by more than these shares of an edge, or if a body with sharp edges has
+// a tetrahedron below kWantedDihedral after kScoutingPasses. Then vertices near such tetrahedra are
+// released from sharp edges, within radii of kReleases edge lengths, one after another.
 constexpr double kMaxStray = 0.08;
 constexpr double kMaxBoundaryStray = 0.18;
 constexpr int kMaxRefinements = 4;
 constexpr int kScoutingPasses = 3;
 constexpr double kReleases[] = {0.15, 0.3, 0.6, 1.5, 1e9};
 constexpr int kMaxReleases = std::size(kReleases);
-// Warned of when sharp edges stray by more than this share of an edge.
+// Sharp edges that deviate by more than this share of an edge get a warning.
 constexpr double kKeptWithin = 0.1;
 constexpr double kMaxThicknessSamples = 2e5;
-// Vertices of tetrahedra that nothing else mends may leave the surface by this share of an edge.
+// As the last resort, boundary vertices of poor tetrahedra may leave the surface by this share of
+// an edge.
 constexpr double kSlack = 0.1;
 constexpr int kSlackPasses = 6;
-// `refine` shortens edges to this share of the thickness, and at most to that of the edge length.
+// `refine` shortens edges to this share of the thickness, but not below this share of edge_length.
 constexpr double kEdgesAcross = 0.5;
 constexpr double kMinRefinement = 0.25;
-// Warned of when this share of the surface is thinner than an edge.
+// A body gets a warning if more than this share of its surface is too thin for its edge length.
 constexpr double kThinShare = 0.01;
-// Edge length that resolves a thickness.
+// Smallest thickness that edges resolve, in edge lengths.
 constexpr double kResolvedThickness = 0.7;
-// Shares of the time after which steps end.
+// Progress at the end of each stage.
 constexpr double kAfterRegion = 0.15, kAfterLattice = 0.35, kAfterStuffing = 0.45,
                  kAfterImprovement = 0.95;
 
-// Two digits, for advice.
+// Rounds down to two digits, for advice in messages.
 double RoundDown(double x) {
   if (!(x > 0)) return 0;
   double unit = 1;
@@ -70,8 +71,8 @@ struct ThicknessSample {
   double area, thickness;
 };
 
-// Thickness at points about `spacing` apart on the surface, or farther if there were too many, up
-// to `max_thickness`.
+// Samples the thickness, up to `max_thickness`, at points about `spacing` apart on the surface, or
+// farther apart if there would be too many.
 std::vector<ThicknessSample> SampleThickness(const SurfaceRegion& region, double spacing,
                                              double max_thickness) {
   std::vector<ThicknessSample> samples;
@@ -140,8 +141,8 @@ std::pair<double, double> SummarizeThickness(std::vector<ThicknessSample> sample
   return {percentile, area > 0 ? thin / area : 0};
 }
 
-// Moves boundary vertices along their normals until the surface of the mesh lies as much outside
-// the region as within it, where that leaves every tetrahedron as good as `least` or as it was.
+// Moves boundary vertices along their normals so that the surface of the mesh lies as much outside
+// the region as inside. A move must leave every tetrahedron as good as `least` or as it was.
 void BalanceVolume(const SurfaceRegion& region, const std::vector<VertexMotion>& motion,
                    double edge_length, double least, TetrahedralMesh* mesh) {
   const BoundarySurface boundary = ExtractBoundary(*mesh);
@@ -195,7 +196,7 @@ void BalanceVolume(const SurfaceRegion& region, const std::vector<VertexMotion>&
   }
 }
 
-// What may move, and how; refers to all of its arguments.
+// Freedoms of the vertices. Keeps references to all arguments.
 ImprovementInput MakeInput(const SurfaceRegion& region, const SharpFeatures& features,
                            const FeatureMap& map, const std::vector<char>& on_boundary,
                            double edge_length, const TetrahedralMesh* mesh) {
@@ -229,7 +230,7 @@ std::vector<Vector3d> FindPoorPlaces(const TetrahedralMesh& mesh) {
   return places;
 }
 
-// The number of curves that are not kept.
+// Number of sharp curves that the mesh does not follow.
 int CountLostCurves(const SharpFeatures& features, const FeatureMap& map,
                     const TetrahedralMesh& mesh, double edge_length) {
   const double tolerance = kKeptWithin * edge_length;
@@ -296,7 +297,7 @@ absl::StatusOr<MeshedSurface> MeshSurface(TriangleMesh surface, const SurfaceMes
   const std::vector<ThicknessSample> thickness = SampleThickness(*region, edge, 2 * edge);
   const auto [thinnest, thin_share] = SummarizeThickness(thickness, kResolvedThickness * edge);
   const double resolved = RoundDown(thinnest / kResolvedThickness);
-  // where edges are shorter, features are still fitted at the scale of the given one
+  // features are fitted at the scale of edge_length, even where edges are shorter
   const SharpFeatures features = FindSharpFeatures(*region, options.sharp_angle, edge);
   std::vector<SizeSample> sizes =
       ChooseSizesOfBends(features, edge, kMaxStray * edge, kMinRefinement * edge);
@@ -347,7 +348,7 @@ absl::StatusOr<MeshedSurface> MeshSurface(TriangleMesh surface, const SurfaceMes
   FeatureMap map;
   ImprovementInput input;
   double begun = kAfterStuffing;
-  // each further improvement takes half of the share of the time that is left
+  // each improvement takes half of the remaining progress
   const auto improve = [&](int passes) {
     input = MakeInput(*region, features, map, stuffed->on_boundary, edge, &mesh);
     input.goes_on = [&](double share) {

@@ -26,11 +26,10 @@ struct MeshedSurface {
 };
 
 // Fills any surface with tetrahedra: a lattice is cut at the boundary of what the surface encloses
-// by winding number, moved onto its sharp edges, and improved. The same bits for any number of
+// by winding number, moved onto its sharp edges, and improved. Bitwise the same for any number of
 // threads.
 //
-// Boundary vertices lie on the surface, or as far outside or inside as makes the volumes of both
-// equal where it is curved.
+// Boundary vertices lie on the surface or, where it is curved, off it such that the volume is kept.
 //
 // errors  INVALID_ARGUMENT: bad lengths, what SurfaceRegion::Make refuses, a body too thin for any
 //         tetrahedron, or too many of them, with the edge length that would do; CANCELLED

@@ -17,9 +17,9 @@ namespace {
 
 using Eigen::Vector3d;
 
-// A point counts as beside a triangle at this share of the surface's size.
+// Distance of the probes on both sides of a triangle, relative to the surface's size.
 constexpr double kBeside = 1e-6;
-// Triangles of a closed surface that are tested before it counts as free of inner sheets.
+// Number of triangles of a closed surface that are probed for inner sheets.
 constexpr int kMaxProbedTriangles = 4000;
 constexpr int kBisections = 16;
 
@@ -125,7 +125,7 @@ void SurfaceRegion::Orient() {
     neighbors[b.triangle][filled[b.triangle]++] = {a.triangle, a.forward != b.forward};
   }
 
-  // turn each shell to agree with itself, and to enclose a positive volume
+  // orient each shell consistently, and so that it encloses a positive volume
   std::vector<int> turn(n, -1), shell_of(n, -1), queue;
   std::vector<std::vector<int>> shells;
   std::vector<char> was_negative;
@@ -165,7 +165,7 @@ void SurfaceRegion::Orient() {
       for (const int i : queue) std::swap(mesh_.triangles[i][1], mesh_.triangles[i][2]);
       turned_here = count - turned_here;
     }
-    // most of its triangles decide how the shell faced
+    // the majority of its triangles decides which way the shell faced
     was_negative.push_back(2 * turned_here > count);
     turned += std::min(turned_here, count - turned_here);
     shells.push_back(queue);
@@ -224,7 +224,7 @@ absl::Status SurfaceRegion::FindBoundary() {
                    step = beside * DoubleAreaNormal(mesh_, i).normalized();
     separates[i] = IsInside(center - step) != IsInside(center + step);
   };
-  // of a closed surface some triangles are enough, unless one lies within
+  // for a closed surface, a sample of triangles is enough, unless one of them is inside
   const int stride = closed_ ? std::max(1, n / kMaxProbedTriangles) : 1;
   solvers::ParallelFor(n / stride, 64, [&](int k) { probe(k * stride); });
   if (stride > 1 && std::find(separates.begin(), separates.end(), 0) != separates.end())
@@ -256,7 +256,7 @@ SurfaceRegion::Exit SurfaceRegion::FindExit(const Vector3d& a, const Vector3d& b
     const double next = i + 1 < hits.size() ? hits[i + 1] : 1;
     if (next - hits[i] < 1e-9 && i + 1 < hits.size()) continue;
     if (!IsInside(a + 0.5 * (hits[i] + next) * (b - a))) {
-      // the state may also change in a hole before
+      // the segment may also have left earlier, through a hole
       const double last = i > 0 ? hits[i - 1] : 0;
       if (closed_ || IsInside(a + (0.5 * last + 0.5 * hits[i]) * (b - a))) return {hits[i], false};
       break;

@@ -14,20 +14,20 @@
 
 namespace pliant::physics {
 
-// The points that any surface encloses: those with a winding number above one half. Triangles are
-// first turned to agree with their neighbours and each shell to face outwards, unless it bounds a
-// cavity of another one.
+// The points that a surface of any kind encloses: those with a winding number above one half.
+// Triangles are first turned to agree with their neighbours and each shell to face outwards, unless
+// it bounds a cavity of another one.
 class SurfaceRegion {
  public:
   // errors  INVALID_ARGUMENT: a vertex is not finite, a corner is missing, there is no triangle
   //         with an area, or the surface encloses nothing
   static absl::StatusOr<SurfaceRegion> Make(TriangleMesh mesh);
 
-  // How the given surface was closed, one sentence each; empty for a sound one.
+  // Repairs of the given surface, a predicate each ("has 3 edges …"); empty for a sound one.
   const std::vector<std::string>& mends() const { return mends_; }
-  // Whether every edge has as many triangles in one direction as in the other.
+  // True if every edge has exactly two triangles, and the surface has two sides.
   bool closed() const { return closed_; }
-  // All triangles, turned; those between inside and outside; and a tree over the latter.
+  // All triangles, oriented; those between inside and outside; and a tree over the latter.
   const TriangleMesh& mesh() const { return mesh_; }
   const TriangleMesh& boundary() const { return boundary_; }
   const TriangleBvh& boundary_bvh() const { return *bvh_; }
@@ -35,8 +35,8 @@ class SurfaceRegion {
 
   bool IsInside(const Eigen::Vector3d& p) const { return winding_->Calc(p) > 0.5; }
 
-  // Where the segment from an inner point a to an outer point b leaves the region: a + t (b − a).
-  // `in_hole`: where no triangle is.
+  // Point a + t (b − a) at which the segment from an inner point a to an outer point b leaves the
+  // region. `in_hole`: there is no triangle at that point.
   struct Exit {
     double t;
     bool in_hole;
@@ -51,7 +51,7 @@ class SurfaceRegion {
   double CalcThickness(const Eigen::Vector3d& p, const Eigen::Vector3d& outward_normal,
                        double max_distance) const;
 
-  // Triangles that close holes, for Project; they take the place of those given before.
+  // Sets triangles that close holes, for Project; they replace those of earlier calls.
   void Patch(const std::vector<std::array<Eigen::Vector3d, 3>>& triangles);
 
  private:

@@ -17,11 +17,11 @@ using Eigen::Vector3d;
 
 constexpr int kWindingLeafSize = 8;
 constexpr int kMaxWindingDepth = 64;
-// A dipole stands for a node beyond this many radii.
+// A dipole represents a node beyond this many radii.
 constexpr double kDipoleReach = 2.2;
 
-// Sum of angles atan2(y, x), as the argument of a product of complex numbers and the number of full
-// turns that this lacks: one arc tangent in place of many.
+// Sum of angles atan2(y, x), as the argument of a product of complex numbers plus a number of full
+// turns, so that one arctangent replaces many.
 class AngleSum {
  public:
   void Add(double x, double y) {
@@ -46,7 +46,7 @@ void AddHalfSolidAngle(const Vector3d& a, const Vector3d& b, const Vector3d& c, 
                lc = std::sqrt(c.squaredNorm());
   const double y = a.dot(b.cross(c));
   const double x = la * lb * lc + a.dot(b) * lc + b.dot(c) * la + c.dot(a) * lb;
-  // lengths of any unit, without overflow and underflow of their products
+  // scale, so that products neither overflow nor underflow in any unit of length
   const double scale = std::abs(x) + std::abs(y);
   if (scale > 0) sum->Add(x / scale, y / scale);
 }

@@ -10,11 +10,11 @@
 namespace pliant::physics {
 
 // Generalised winding number of any triangles, closed or not: 1 inside a closed surface that faces
-// outwards, 0 outside, and in between near holes (Jacobson et al. 2013). Far triangles act together
-// as one dipole (Barill et al. 2018).
+// outwards, 0 outside, and in between near holes (Jacobson et al. 2013). Distant triangles are
+// lumped into dipoles (Barill et al. 2018).
 class WindingNumber {
  public:
-  // Errors of the dipoles are a few hundredths.
+  // Precomputes the tree of dipoles, whose errors are a few hundredths.
   explicit WindingNumber(const TriangleMesh& mesh);
 
   double Calc(const Eigen::Vector3d& p) const;
@@ -25,7 +25,7 @@ class WindingNumber {
   struct Node {
     Eigen::Vector3d center = Eigen::Vector3d::Zero();       // [m]
     Eigen::Vector3d area_normal = Eigen::Vector3d::Zero();  // [m²]
-    double squared_reach = 0;  // beyond this distance the dipole stands for the node [m²]
+    double squared_reach = 0;  // beyond this distance, the dipole represents the node [m²]
     int first = 0, count = 0;
   };
 
