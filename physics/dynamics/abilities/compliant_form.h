@@ -36,7 +36,7 @@ class CompliantForm {
   virtual int max_projected() const { return 0; }
 };
 
-// A block with a step in compliance form beside its usual one.
+// A block with a step in compliance form besides its usual one.
 class Compliant {
  public:
   virtual ~Compliant() = default;

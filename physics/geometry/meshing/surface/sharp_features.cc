@@ -234,7 +234,7 @@ class PathFinder {
         if (next != b && owner[next] != FeatureMap::kFree) continue;
         const double distance = next == b ? 0 : curve.FindNearest(x_[next]).distance;
         if (!(distance < kReach * edge_length_)) continue;
-        // cost: mostly the squared distance from the curve, and a little the length
+        // cost: mostly the squared distance from the curve, and to a small part the length
         const double ratio = distance / edge_length_;
         const double total = cost + (x_[next] - x_[v]).norm() * (0.1 + 4 * ratio * ratio);
         if (!(total < cost_[next])) continue;

@@ -40,8 +40,9 @@ class SharpCurve {
   SharpCurve(std::vector<Eigen::Vector3d> points, double cell);
 
   const std::vector<Eigen::Vector3d>& points() const { return points_; }
-  double length() const { return arc_.back(); }
+  double length() const { return arc_.back(); }  // [m]
   bool is_loop() const { return is_loop_; }
+  // Point at this length along the curve [m], clamped to its ends.
   Eigen::Vector3d PointAt(double arc) const;
 
   struct Nearest {
