@@ -8,23 +8,23 @@
 
 namespace pliant::physics {
 
-// Ranges of batches (chunks), grouped into stages. Chunks of one stage share no node, so they
+// Ranges of batches (stretches), grouped into stages. Stretches of one stage share no node, so they
 // can add to nodes in parallel. The order in which elements add to a node depends on the mesh
 // alone, never on the threads.
 class ElementStages {
  public:
-  struct Chunk {
+  struct Stretch {
     int begin, end;  // batches
   };
 
-  // Covers the first `count` batches; a small count gives a single chunk.
+  // Covers the first `count` batches; a small count gives a single stretch.
   ElementStages(std::span<const ElementBatch> batches, int count, int num_nodes);
 
-  // Calls f(begin, end) for every chunk, in parallel within a stage.
+  // Calls f(begin, end) for every stretch, in parallel within a stage.
   template <typename F>
   void ForEach(const F& f) const {
     for (int stage = 0; stage < num_stages(); ++stage) {
-      const std::span<const Chunk> all = chunks(stage);
+      const std::span<const Stretch> all = stretches(stage);
       if (all.size() == 1) {
         f(all[0].begin, all[0].end);
       } else {
@@ -35,14 +35,14 @@ class ElementStages {
   }
 
   int num_stages() const { return static_cast<int>(stage_starts_.size()) - 1; }
-  std::span<const Chunk> chunks(int stage) const {
-    return std::span(chunks_).subspan(stage_starts_[stage],
-                                      stage_starts_[stage + 1] - stage_starts_[stage]);
+  std::span<const Stretch> stretches(int stage) const {
+    return std::span(stretches_)
+        .subspan(stage_starts_[stage], stage_starts_[stage + 1] - stage_starts_[stage]);
   }
-  int num_chunks() const { return static_cast<int>(chunks_.size()); }
+  int num_stretches() const { return static_cast<int>(stretches_.size()); }
 
  private:
-  std::vector<Chunk> chunks_;
+  std::vector<Stretch> stretches_;
   std::vector<int> stage_starts_;
 };
 

@@ -44,10 +44,10 @@ class PointSet {
   // Calls visit(i) for the points whose balls meet `box`, ascending.
   template <typename Visit>
   void VisitOverlaps(const AxisAlignedBox& box, Visit&& visit) const {
-    for (std::size_t stretch = 0; stretch < stretches_.size(); ++stretch) {
-      if (!stretches_[stretch].Overlaps(box)) continue;
-      const int end = std::min(size(), kStretch * static_cast<int>(stretch + 1));
-      for (int i = kStretch * static_cast<int>(stretch); i < end; ++i) {
+    for (std::size_t chunk = 0; chunk < chunk_bounds_.size(); ++chunk) {
+      if (!chunk_bounds_[chunk].Overlaps(box)) continue;
+      const int end = std::min(size(), kChunkSize * static_cast<int>(chunk + 1));
+      for (int i = kChunkSize * static_cast<int>(chunk); i < end; ++i) {
         const Point& point = points_[i];
         const Eigen::Vector3d nearest = point.p_W.cwiseMax(box.lower).cwiseMin(box.upper);
         if ((point.p_W - nearest).squaredNorm() <= point.radius * point.radius) visit(i);
@@ -57,10 +57,10 @@ class PointSet {
 
  private:
   // points per chunk with a common box; consecutive points are mostly near in space
-  static constexpr int kStretch = 32;
+  static constexpr int kChunkSize = 32;
 
   std::vector<Point> points_;
-  std::vector<AxisAlignedBox> stretches_;
+  std::vector<AxisAlignedBox> chunk_bounds_;
   AxisAlignedBox bounds_;
 };
 
