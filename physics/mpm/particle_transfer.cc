@@ -122,8 +122,8 @@ void ParticleTransfer::Collect(std::span<const double> v) {
 void ParticleTransfer::CorrectVolumeRatios(double h) {
   constexpr double kShare[] = {1.0 / 6, 2.0 / 3, 1.0 / 6};  // of a kernel's integral, per cell
   const double size = model_.grid.cell_size, cell_volume = size * size * size;
-  filled_.assign(2 * masses_.size(),
-                 0.0);  // of each node: mean fill, limited to 1 per cell and unlimited
+  // per node: mean fill of its cells, limited to 1 each, and unlimited
+  filled_.assign(2 * masses_.size(), 0.0);
   for (const ActiveGrid::Cell& cell : grid_.cells()) {
     double fill = 0;
     for (int i = cell.first; i < cell.first + cell.count; ++i) {
