@@ -62,8 +62,8 @@ SpeedBound::SpeedBound(const JointTree& tree) {
     }
     return k < 0;
   };
-  std::vector<double> beyond(
-      tree.num_links());  // from each link's Bo to the frames of its descendants
+  // from each link's Bo to the frames of its descendants
+  std::vector<double> beyond(tree.num_links());
   for (int k = tree.num_links() - 1; k >= 0; --k) {
     const Link& link = tree.links()[k];
     const JointType type = link.joint.type;
