@@ -163,8 +163,8 @@ struct RobotFileOptions {
   // `default_density` unless the file gives a mass.
   bool recompute_inertia = false;
   double default_density = 1000;  // [kg/m³]
-  // MJCF bodies of the world without a joint that carry joints, or the only one, become roots
-  // attached to nothing, with a free joint.
+  // MJCF: bodies of the world without a joint become free roots if they have joints below them, or
+  // if there is only one.
   bool free_base = false;
   bool expanded_by_xacro = false;  // lines are those of its output
   // Defects that would be mended with a warning are errors.

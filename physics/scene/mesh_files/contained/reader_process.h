@@ -14,7 +14,7 @@ namespace pliant::physics {
 // PLIANT_SURFACE_READER names; else beside this program, where it was built; else where it was
 // installed, in ../libexec/pliant.
 //
-// errors  NOT_FOUND: it is in none of these; says where it was looked for, and the mend
+// errors  NOT_FOUND: it is in none of these; the message lists the places and the remedy
 absl::StatusOr<std::string> FindSurfaceReader();
 
 // Runs `program` with the argument `format` in a process of its own, sends it the bytes of a file,
