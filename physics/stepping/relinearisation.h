@@ -9,11 +9,11 @@
 
 namespace pliant::physics {
 
-// When nonlinear momentum balances are relinearised at the solution.
+// Limits on relinearising nonlinear momentum balances at the solution.
 struct RelinearisationLimits {
   int max_count = 0;
   // Relative residual of the nonlinear momentum balance at which relinearisation stops; 0:
-  // relinearise wherever tangents are stale, whatever the residual.
+  // relinearise all stale tangents regardless of the residual.
   double tolerance = 0;
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 // Energy that a step may gain, relative to the kinetic and elastic energy of its bodies.
 constexpr double kMaxStepGain = 1e-3;
-// Rotation of a body in a step beyond which the energy of the step is judged [rad].
+// Rotation of a body in a step beyond which the energy of the step is checked [rad].
 constexpr double kSmallTurn = 0.05;
 // If nothing turns, bodies may gain the energy that lifts them by this [m].
 constexpr double kSmallLift = 1e-3;
@@ -123,7 +123,7 @@ void ScaleMemory(double factor, State* state) {
   for (ConstraintForce& force : state->resting_constraints) force.impulse *= factor;
 }
 
-// Energies of the last state that was judged: most steps begin where the last one ended.
+// Energies of the last state that was checked, as most steps begin where the last one ended.
 class KnownEnergies {
  public:
   Energies Find(const Model& model, const State& state) const {
@@ -222,7 +222,7 @@ class SubdividingStepper final : public Stepper {
     return absl::OkStatus();
   }
 
-  // Energy beyond what a step may gain [J]; 0 where it is not judged.
+  // Energy beyond what a step may gain [J]; 0 if it is not checked.
   double CalcGain(const State& before, const State& after, double h, const StepReport& report) {
     if (!dissipates_ || !report.energy.is_exact) return 0;
     // at the end, when impacts have set bodies spinning

@@ -11,8 +11,8 @@ namespace pliant::physics {
 // that the linearisation at its start is more accurate at its end. Halves replace a step that did
 // not converge only if they do, and one that did only if they gain less energy.
 //
-// The energy of a step is judged if a body turns, and always if contacts act along their directions
-// at the end of the step (`follows_directions`), since they may then supply energy.
+// The energy of a step is checked if a body turns, and always if contacts act along their
+// directions at the end of the step (`follows_directions`), since they may then supply energy.
 //
 // The report is that of the whole step: impulses, work, counts and times of its substeps add up,
 // contacts are listed for each, and residuals are the largest ones.

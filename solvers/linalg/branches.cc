@@ -53,8 +53,8 @@ int Branches::Add(int begin, int end, std::span<const int> below) {
 int Branches::Divide(int begin, int end) {
   // entries of this call are at the ends of the stacks
   const std::size_t first_found = found_.size(), first_root = roots_.size();
-  // descend from the roots: while a single tree is heavy, remove its root and set the light trees
-  // beside it aside
+  // descend from the roots: while a single tree is heavy, set aside the light trees and remove its
+  // root
   int b = begin, e = end;
   while (CountWork(b, e) > grain_) {
     roots_.resize(first_root);

@@ -30,7 +30,7 @@ class RandomNumbers {
 //
 // points     candidates, a few times as many as are chosen. The first `num_fixed` are always
 //            chosen. The last `num_outside` lie outside the region and are never chosen: they
-//            crowd the others and are eliminated like them, lest points gather at the border
+//            crowd the others and are eliminated like them, so that no points gather at the border
 // count      maximum number of the others that are chosen
 // reach      distance within which points crowd each other [m]: r_max of the paper, twice the
 //            largest radius of non-overlapping discs around the chosen points

@@ -24,8 +24,8 @@ struct ImportedScene {
 };
 
 // A scene file, with comments, of a world made of robot and mesh files: a floor, robots held by PD
-// drives at their rest pose with differential IK at each tip, meshes as soft bodies of rubber. Each
-// stands beside the one before it, on the floor. Paths in the scene are relative to `folder`. Other
+// drives at their rest pose with differential IK at each tip, meshes as soft bodies of rubber. They
+// stand next to each other on the floor. Paths in the scene are relative to `folder`. Other
 // files that the files name are read only within `jail`, links resolved; empty: anywhere.
 //
 // errors  INVALID_ARGUMENT, NOT_FOUND…: a file that cannot be read, or is neither a robot nor a

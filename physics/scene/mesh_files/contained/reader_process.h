@@ -10,9 +10,9 @@
 
 namespace pliant::physics {
 
-// The program that reads surfaces for this one, pliant_surface_reader: the file that
-// PLIANT_SURFACE_READER names; else beside this program, where it was built; else where it was
-// installed, in ../libexec/pliant.
+// Finds the program that reads surfaces for this one, pliant_surface_reader: the file in the
+// variable PLIANT_SURFACE_READER; else one next to this program, as built; else one in
+// ../libexec/pliant, as installed.
 //
 // errors  NOT_FOUND: it is in none of these; the message lists the places and the remedy
 absl::StatusOr<std::string> FindSurfaceReader();
