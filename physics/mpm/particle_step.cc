@@ -191,7 +191,7 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
 
   void AppendRows(const Attachment& attachment, BlockRows* rows) const override {
     for (int n = 0; n < attachment.nodes.size(); ++n) {
-      const ParticleTransfer::NodeWeights of = transfer_.FindNodeWeights(attachment.nodes.node(n));
+      const ParticleTransfer::GridWeights of = transfer_.FindGridWeights(attachment.nodes.node(n));
       for (int k = 0; k < of.count; ++k) {
         double* J = rows->Append(of.nodes[k], 3);
         J[0] = J[4] = J[8] = attachment.nodes.weight(n) * of.weights[k];
@@ -241,7 +241,7 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
     momentum_.assign(transfer_.momenta().begin(), transfer_.momenta().end());
     applied_.assign(momentum_.size(), 0.0);
     const auto apply = [&](int node, const Vector3d& impulse) {
-      const ParticleTransfer::NodeWeights of = transfer_.FindNodeWeights(node);
+      const ParticleTransfer::GridWeights of = transfer_.FindGridWeights(node);
       for (int k = 0; k < of.count; ++k)
         for (int r = 0; r < 3; ++r)
           applied_[3 * std::size_t(of.nodes[k]) + r] += of.weights[k] * impulse[r];

@@ -162,8 +162,8 @@ void ParticleTransfer::Gather(const ActiveGrid::Cell& cell, std::span<const doub
     for (int r = 0; r < 3; ++r) nodes->of[r][a] = v[3 * std::size_t(cell.nodes[a]) + r];
 }
 
-ParticleTransfer::NodeWeights ParticleTransfer::FindNodeWeights(int node) const {
-  NodeWeights result;
+ParticleTransfer::GridWeights ParticleTransfer::FindGridWeights(int node) const {
+  GridWeights result;
   const int particle = model_.particle_of_node[node];
   if (particle >= 0 && !is_active_[node]) return result;
   const Vector3d x = PositionOf(node);
@@ -196,7 +196,7 @@ void ParticleTransfer::CalcVelocities(std::span<const double> v, std::span<doubl
   });
   for (int i = 0; i < model_.num_nodes; ++i) {
     if (model_.particle_of_node[i] >= 0) continue;
-    const NodeWeights of = FindNodeWeights(i);
+    const GridWeights of = FindGridWeights(i);
     for (int k = 0; k < of.count; ++k) {
       for (int r = 0; r < 3; ++r) {
         state_v[3 * std::size_t(i) + r] += of.weights[k] * v[3 * std::size_t(of.nodes[k]) + r];

@@ -70,12 +70,12 @@ class ParticleTransfer {
 
   // Grid nodes that interpolate the velocity of a node of the block, with weights that sum to 1;
   // none for a particle that has stopped.
-  struct NodeWeights {
+  struct GridWeights {
     int count = 0;
     std::array<int, kKernelNodes> nodes;
     std::array<double, kKernelNodes> weights;
   };
-  NodeWeights FindNodeWeights(int node) const;
+  GridWeights FindGridWeights(int node) const;
 
   // Velocities of the block's nodes, and affine fields of its particles, from those of the grid.
   void CalcVelocities(std::span<const double> v, std::span<double> state_v) const;
