@@ -5,7 +5,8 @@
 namespace pliant::physics {
 namespace {
 
-constexpr double kRecoveryRadius = 0.1;  // [m], at which a held joint returns with recovery_speed
+// Lever arm at which a held revolute joint returns with recovery_speed [m].
+constexpr double kRecoveryRadius = 0.1;
 
 }  // namespace
 
@@ -70,7 +71,7 @@ void AppendActuatorRows(const Model& model, const State& state, std::span<const 
     row.lower = -gains.effort_limit;
     row.upper = gains.effort_limit;
     if (is_held) {
-      // as rigid as the method can, but a joint that was pushed away returns slowly
+      // as rigid as the method allows, but a displaced joint returns slowly
       const double speed = model.contact.recovery_speed;
       row.error = model.Positions(state, joint.block)[joint.position] - hold->position;
       row.recovery_rate =

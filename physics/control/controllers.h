@@ -21,8 +21,8 @@ namespace pliant::physics {
 // Applies the targets given in this step, grippers included.
 void ApplyTargets(const Model& model, const Inputs& inputs, std::vector<double>* controls);
 
-// Gains of an actuator in a step: those of `gains` (laid out as State::gains), or the Model's where
-// it is empty.
+// Gains of an actuator in a step, in the units of Actuator: those of `gains` (laid out as
+// State::gains), or the Model's if it is empty.
 struct Gains {
   double stiffness, damping, effort_limit;
 };
@@ -60,10 +60,10 @@ void RunDifferentialIk(const Model& model, const Inputs& inputs, const State& st
 // Effort of an effort actuator at a target, clamped to its limit [N·m], [N] or [Pa].
 double CalcEffort(const Gains& gains, double target);
 
-// Appends the rows of position and velocity actuators, and the brakes of effort actuators: springs
-// and dampers of the step's problem, with effort limits. Those in `holds` hold their positions
-// instead. Actuators of blocks that are not awake are skipped. `scratch` keeps memory from call to
-// call.
+// Appends the rows of position and velocity actuators, and of effort actuators with damping:
+// springs and dampers of the step's problem, with effort limits. Actuators in `holds` hold their
+// positions instead. Actuators of blocks that are not awake are skipped. `scratch` keeps memory
+// from call to call.
 void AppendActuatorRows(const Model& model, const State& state, std::span<const double> controls,
                         std::span<const double> gains, std::span<const Inputs::ActuatorHold> holds,
                         std::span<const std::unique_ptr<BlockStep>> steps,

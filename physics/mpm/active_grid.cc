@@ -7,7 +7,7 @@
 namespace pliant::physics {
 namespace {
 
-// Cells along each axis in either direction.
+// Maximum cell index along each axis, in either direction.
 constexpr int kRange = 1 << 20;
 constexpr int kBits = 21;
 
@@ -57,7 +57,7 @@ absl::Status ActiveGrid::Build(std::span<const double> positions, std::span<cons
     ++cells_.back().count;
   }
 
-  // every cell has a node of its own
+  // the lowest nodes of the cells differ, so there are at least as many nodes as cells
   if (cells_.size() <= static_cast<std::size_t>(max_nodes))
     is_unchanged_ = !pattern_.Update(cell_indices_);
   const std::size_t need = std::max<std::size_t>(cells_.size(), pattern_.nodes().size());

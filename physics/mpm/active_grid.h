@@ -12,8 +12,8 @@
 
 namespace pliant::physics {
 
-// Points sorted by the cells of an unbounded grid, and the nodes that their kernels reach. A
-// workspace: Build allocates nothing once its memory suffices.
+// Points sorted by the cells of an unbounded grid, and the nodes that their kernels reach. Build
+// reuses its memory.
 class ActiveGrid {
  public:
   // A cell that contains points. Its nodes are ascending, in the order of Kernel.
@@ -23,9 +23,9 @@ class ActiveGrid {
     std::array<int, kKernelNodes> nodes;
   };
 
-  // `positions`: 3 numbers a point [m]; `is_active`: of each point, whether it activates its nodes;
-  // other points are left out. INTERNAL when a point is out of the grid's range or there are more
-  // than `max_nodes` nodes.
+  // `positions`: 3 numbers per point [m]. `is_active`: whether a point activates its nodes; other
+  // points are left out. INTERNAL when a point is out of the grid's range or there are more than
+  // `max_nodes` nodes.
   absl::Status Build(std::span<const double> positions, std::span<const char> is_active,
                      double cell_size, int max_nodes);
 
@@ -34,7 +34,7 @@ class ActiveGrid {
   int num_nodes() const { return static_cast<int>(pattern_.nodes().size()); }
   // Ascending by index, the first coordinate leading.
   std::span<const Cell> cells() const { return cells_; }
-  // Active points, by cell and within a cell by number.
+  // Active points, ordered by cell and within a cell by index.
   std::span<const int> points() const { return points_; }
   // Whether the last Build found the same cells, and so the same nodes, as the one before.
   bool is_unchanged() const { return is_unchanged_; }

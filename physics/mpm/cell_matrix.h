@@ -9,10 +9,10 @@
 
 namespace pliant::physics {
 
-// Blocks (a, b), a ≥ b, of the nodes of a cell, by columns.
+// Number of blocks (a, b), a ≥ b, of the nodes of a cell, stored by columns.
 inline constexpr int kCellBlocks = kKernelNodes * (kKernelNodes + 1) / 2;
 
-// What the particles of a cell contribute to the tangent of its 27 nodes.
+// Contribution of the particles of a cell to the tangent of its 27 nodes.
 class CellMatrix {
  public:
   void Clear() { values_.fill(0); }
@@ -23,7 +23,7 @@ class CellMatrix {
     for (int b = 0; b < kKernelNodes; ++b) {
       const double g[3] = {scale * kernel.gradient[0][b], scale * kernel.gradient[1][b],
                            scale * kernel.gradient[2][b]};
-      const int first = b & ~3;  // whole registers
+      const int first = b & ~3;  // aligned to SIMD registers
       double* column = &values_[static_cast<std::size_t>(b) * kColumn];
       for (int s = 0; s < 3; ++s) {
         for (int r = 0; r < 3; ++r, column += kPaddedNodes) {
@@ -54,8 +54,8 @@ class CellMatrix {
     }
   }
 
-  // Adds the blocks to those of a matrix of 3 × 3 blocks, column-major: block (a, b) to the place
-  // that `places` lists for it.
+  // Adds the blocks to a matrix of column-major 3 × 3 blocks. `places`: index there of each block
+  // (a, b).
   void Scatter(std::span<const int> places, std::span<double> matrix) const {
     const int* place = places.data();
     for (int b = 0; b < kKernelNodes; ++b) {
@@ -69,7 +69,7 @@ class CellMatrix {
 
  private:
   static constexpr int kColumn = 9 * kPaddedNodes;
-  // of node b: entry (r, s) of its blocks, at r + 3 s, for all a
+  // column of node b: entry (r, s) of blocks (a, b) for all a, at (r + 3 s) kPaddedNodes + a
   alignas(32) std::array<double, kKernelNodes * kColumn> values_;
 };
 

@@ -7,22 +7,22 @@
 
 namespace pliant::physics {
 
-// Nodes whose kernels reach a point: three along each axis.
+// Number of nodes whose kernels reach a point: three along each axis.
 inline constexpr int kKernelNodes = 27;
-// The same, padded to whole SIMD registers with zeros.
+// The same, padded with zeros to whole SIMD registers.
 inline constexpr int kPaddedNodes = 28;
 
 using GridIndex = std::array<int, 3>;
 
-// The lowest of the nodes whose quadratic kernels reach a point.
+// Lowest of the nodes whose quadratic kernels reach a point.
 inline GridIndex FindCell(const Eigen::Vector3d& x, double cell_size) {
   GridIndex cell;
   for (int r = 0; r < 3; ++r) cell[r] = static_cast<int>(std::floor(x[r] / cell_size - 0.5));
   return cell;
 }
 
-// Quadratic B-splines at a point (zong2024 §III), of the 27 nodes cell + {0, 1, 2}³ with the last
-// coordinate running fastest. Weights sum to 1, and Σ w x_i is the point itself.
+// Quadratic B-splines of the 27 nodes cell + {0, 1, 2}³ at a point (zong2024 §III). The last
+// coordinate varies fastest. Weights sum to 1, and Σ w x_i is the point itself.
 struct Kernel {
   alignas(32) double w[kPaddedNodes];            // weights
   alignas(32) double gradient[3][kPaddedNodes];  // ∇w [1/m]
@@ -88,7 +88,7 @@ inline Eigen::Matrix3d InterpolateGradient(const Kernel& kernel, const NodeVecto
   return sum;
 }
 
-// f += σ ∇w, the forces of a stress.
+// f_i += σ ∇w_i.
 inline void AddStress(const Kernel& kernel, const Eigen::Matrix3d& stress, NodeVectors* f) {
   for (int r = 0; r < 3; ++r) {
     for (int a = 0; a < kPaddedNodes; ++a) {
@@ -98,7 +98,7 @@ inline void AddStress(const Kernel& kernel, const Eigen::Matrix3d& stress, NodeV
   }
 }
 
-// Affine field of APIC around the point, C = 4/Δx² Σ w v_i armᵀ.
+// Affine velocity field of APIC around the point, C = 4/Δx² Σ w v_i armᵀ [1/s].
 inline Eigen::Matrix3d InterpolateAffine(const Kernel& kernel, const NodeVectors& v,
                                          double cell_size) {
   alignas(32) double weighted[kPaddedNodes];

@@ -23,8 +23,7 @@ Matrix3d Apply(const Eigen::Matrix<double, 9, 9>& D, const Matrix3d& A) {
   return result;
 }
 
-// What a response has beyond its second-order expansion at `start`, from which H differs by
-// `change`.
+// Remainder of a response beyond its second-order expansion at `start`, with H changed by `change`.
 struct Excess {
   Excess(const ParticleResponse& response, const ParticleResponse& start, const Matrix3d& change) {
     const Matrix3d linear = Apply(start.tangent, change);
@@ -146,7 +145,7 @@ void NonlinearPart::AddHessian(std::span<const double> v, std::span<double> A) c
       terms->is_any = true;
       const double scale = model_.particle_volume[p] * h_ * h_;
       const Eigen::Matrix<double, 9, 9> change = Respond(p, H, true).tangent - at.response.tangent;
-      // of a liquid, only the pressure is nonlinear
+      // only the pressure of a liquid is nonlinear
       if (model_.material_of(p).is_liquid()) {
         terms->matrix.AddVolumetric(kernel, scale * change(0, 4));
       } else {

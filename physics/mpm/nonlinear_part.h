@@ -13,26 +13,26 @@
 
 namespace pliant::physics {
 
-// What the energy of particles has beyond its second-order expansion at a point of linearisation,
+// Remainder of the particles' energy beyond its second-order expansion at a point of linearisation,
 //
 //   φ(v) = Σ V (Ψ(H) − Ψ_l − σ_l : δ − ½ δ : D_l : δ),   H = h ∇v,   δ = H − H_l,
 //
 // as a function of the velocities of all nodes. Together with the linearised momentum balance it is
-// the whole balance, which is convex where the materials are. Materials that are quadratic, or not
-// convex, add nothing. Computed particle by particle: the terms of the expansion cancel there, and
-// not in sums over the body.
+// the whole balance, which derives from a convex potential if all materials are convex. Quadratic
+// materials add nothing; if any material is not convex, none does. Differences are formed particle
+// by particle, since differences of sums over the body would cancel to rounding errors.
 class NonlinearPart final : public solvers::MomentumTerm {
  public:
-  // `transfer` has the particles of the step on their grid. `places` are the blocks of each cell in
-  // the sparse matrix of the nodes.
+  // `transfer`: the particles of the step on their grid. `places`: indices of the blocks of each
+  // cell in the sparse matrix of the nodes.
   NonlinearPart(const ParticleModel* model, const ParticleTransfer* transfer,
                 const std::vector<int>* places);
 
-  // Whether it is zero whatever the particles do.
+  // True if φ is identically zero.
   bool is_zero() const { return !is_any_; }
 
-  // Linearises a particle: concurrently for different ones. Start comes first.
   void Start(double h);
+  // Sets the linearisation of a particle, after Start. Different particles may be set concurrently.
   void Linearise(int particle, const Eigen::Matrix3d& H, const ParticleResponse& response) {
     if (!points_.empty()) points_[particle] = {H, response};
   }
@@ -55,20 +55,20 @@ class NonlinearPart final : public solvers::MomentumTerm {
     CellMatrix matrix;
     bool is_any;
   };
-  // Visits the particles of a cell that add something.
+  // Visits the particles of a cell that contribute to φ.
   template <typename Visit>
   void ForEachParticle(int cell, const Visit& visit) const;
-  // Whether a particle's response to H is its linearisation.
+  // Whether a particle's response to H equals its linearisation.
   bool IsLinear(int particle, const Eigen::Matrix3d& H) const;
   ParticleResponse Respond(int particle, const Eigen::Matrix3d& H, bool with_tangent) const;
 
   const ParticleModel& model_;
   const ParticleTransfer& transfer_;
   const std::vector<int>& places_;
-  std::vector<char> adds_;  // of each body
+  std::vector<char> adds_;  // per body: whether it contributes to φ
   bool is_any_ = false, is_nonlinear_ = false;
   double h_ = 0;
-  std::vector<Point> points_;  // of each particle; empty where all bodies are quadratic
+  std::vector<Point> points_;  // of each particle; empty if all bodies are quadratic
   mutable std::vector<CellTerms> terms_;
 };
 

@@ -21,7 +21,7 @@ Matrix3d CrossMatrix(const Vector3d& w) {
   return m;
 }
 
-// Cube root of x > 0 by Newton's method, in the same bits everywhere.
+// Cube root of x > 0 by Newton's method, bitwise the same on every machine.
 double CubeRoot(double x) {
   double root = x < 1 ? 1 : x;
   for (;;) {
@@ -115,7 +115,8 @@ class ParticleBlock final : public DynamicsBlock, public NodeSet, public Element
     });
     return sum / mass;
   }
-  // That of the grid: the affine field carries angular momentum with the lumped part of the mass.
+  // Momentum of the grid. Only the lumped part of the mass has angular momentum in the affine
+  // field.
   Eigen::Matrix<double, 6, 1> CalcMomentum(const BlockState& state, int part) const override {
     Eigen::Matrix<double, 6, 1> sum = Eigen::Matrix<double, 6, 1>::Zero();
     ForEach(part, [&](int p) {
@@ -171,7 +172,7 @@ class ParticleBlock final : public DynamicsBlock, public NodeSet, public Element
     return inertia.inverse() * momentum;
   }
 
-  // Each particle has a displacement gradient of its own.
+  // Largest norm of a particle's velocity gradient.
   double CalcTurningRate(const BlockState& state) const override {
     double fastest = 0;
     for (int p = 0; p < model_->num_particles; ++p)
@@ -188,7 +189,7 @@ class ParticleBlock final : public DynamicsBlock, public NodeSet, public Element
   std::span<const double> element_masses() const override { return model_->particle_mass; }
   bool HasField(FieldMeasure measure, int part) const override {
     if (IsOfContact(measure)) return false;
-    // a liquid knows its volume, its stress and its velocity, but no strain
+    // a liquid has a volume, a stress and a velocity, but no strain
     return !model_->bodies[part].material->is_liquid() || measure == FieldMeasure::kVolumeRatio ||
            measure == FieldMeasure::kSpeed || IsOfStress(measure);
   }
@@ -230,7 +231,7 @@ class ParticleBlock final : public DynamicsBlock, public NodeSet, public Element
     const IndexRange range = elements_of(part);
     for (int p = range.first; p < range.first + range.count; ++p) visit(p);
   }
-  // Elastic deformation gradient; for a liquid that of its change of volume.
+  // Elastic deformation gradient; J^(1/3) I for a liquid.
   Matrix3d CalcGradient(int particle, const BlockState& state) const {
     const ParticleState of = ReadParticle(state.internals, particle);
     if (!model_->material_of(particle).is_liquid()) return of.F;

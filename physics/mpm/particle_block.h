@@ -12,24 +12,25 @@
 
 namespace pliant::physics {
 
-// The grid that carries all particles of a world during a step.
+// Background grid of all particles of a world.
 struct GridOptions {
   double cell_size = 0;  // Δx [m]
-  // Without the corrections: the method as published (zong2024; docs/methods.md).
+  // Whether the corrections of docs/methods.md apply; without them, the method is that of zong2024.
   bool is_corrected = true;
-  // Where particles may be, W [m]; beyond, a step fails or the particle stops for good.
+  // If a particle leaves the bounds, the step fails or the particle stops for good.
   enum class Leaving { kFault, kFreeze };
   Leaving leaving = Leaving::kFault;
+  // Bounds of the particles' positions, W [m].
   Eigen::Vector3d lower = Eigen::Vector3d::Constant(-std::numeric_limits<double>::infinity());
   Eigen::Vector3d upper = Eigen::Vector3d::Constant(std::numeric_limits<double>::infinity());
   int max_nodes = 1'000'000;  // active nodes of a step
 };
 
-// A body of particles as it starts.
+// A body of particles at the start.
 struct ParticleBody {
   std::string name;  // for faults
   const ParticleMaterial* material = nullptr;
-  std::vector<double> parameters;          // as the material names them
+  std::vector<double> parameters;          // in the order of the material's parameters()
   double density = 0;                      // [kg/m³], > 0
   std::vector<Eigen::Vector3d> positions;  // of its particles, W [m]; at least one
   std::vector<double> volumes;             // at rest, of each [m³]
@@ -38,12 +39,12 @@ struct ParticleBody {
   Eigen::Vector3d angular_velocity = Eigen::Vector3d::Zero();  // about it [rad/s]
 };
 
-// All particle bodies of a world (zong2024): one block, of which body k is part k. Its nodes are
-// the particles and surface points of body 0, then those of body 1, and so on; its elements are the
+// One block for all particle bodies of a world (zong2024); body k is part k. Its nodes are the
+// particles and surface points of body 0, then those of body 1, and so on; its elements are the
 // particles.
 //
-// Positions: 3 a node [m]. Velocities: 3 a node [m/s]. Internals: see particle_internals.h. The
-// unknowns of a step are the velocities of the grid nodes with mass; a group is a grid node.
+// Positions: 3 per node [m]. Velocities: 3 per node [m/s]. Internals: see particle_internals.h. The
+// unknowns of a step are the velocities of the active grid nodes; a group is a grid node.
 std::shared_ptr<const DynamicsBlock> MakeParticleBlock(GridOptions grid,
                                                        std::vector<ParticleBody> bodies);
 

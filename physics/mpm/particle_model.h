@@ -7,11 +7,11 @@
 
 namespace pliant::physics {
 
-// Part of the mass that the consistent mass matrix carries; the rest is lumped. All of it would be
-// singular, none of it adds m Δx²/2 to the moment of inertia of a body.
+// Fraction of the mass in the consistent mass matrix; the rest is lumped. A consistent matrix alone
+// may be singular; a lumped one adds m Δx²/2 to the moment of inertia of a body.
 inline constexpr double kConsistentMass = 0.95;
 
-// What a particle block and its steps share.
+// Data shared by a particle block and its steps.
 struct ParticleModel {
   GridOptions grid;
   std::vector<ParticleBody> bodies;
@@ -21,12 +21,12 @@ struct ParticleModel {
   // of each particle
   std::vector<int> node, body;
   std::vector<double> particle_mass, particle_volume;  // [kg], [m³] at rest
-  // of each node: its particle; −1: a massless point of a surface
+  // of each node: its particle; −1 for a massless surface point
   std::vector<int> particle_of_node;
 
-  // part of the mass that is lumped; the affine field carries inertia with this part alone
+  // Fraction of the mass that is lumped. Only this part has inertia in the affine field.
   double lumped() const { return grid.is_corrected ? 1 - kConsistentMass : 1; }
-  // Inertia of the affine field around a particle, per mass and axis: β Δx²/4 [m²].
+  // Inertia of the affine field around a particle, per mass and axis: lumped() Δx²/4 [m²].
   double affine_inertia() const { return lumped() * 0.25 * grid.cell_size * grid.cell_size; }
   const ParticleMaterial& material_of(int particle) const {
     return *bodies[body[particle]].material;

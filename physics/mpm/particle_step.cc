@@ -39,9 +39,9 @@ double Dot(std::span<const double> x, std::span<const double> y) {
   return sum;
 }
 
-// With all of its nodes in a convex problem, the step eliminates none: the problem's own Newton
-// factors A + JᵀGJ in the sparsity of A, since the nodes of a contact lie in a cell, which A
-// couples already, and it takes the nonlinear part of the balance with it.
+// If all of its nodes participate in a convex problem, the step eliminates none of them and adds
+// the nonlinear part of its balance to that problem, whose Newton iterations factor A + JᵀGJ. This
+// has the sparsity of A, since the nodes of a contact lie in one cell, which A couples already.
 class ParticleStep final : public BlockStep, public NonlinearBalance, public VelocityMap {
  public:
   explicit ParticleStep(std::shared_ptr<const ParticleModel> model)
@@ -89,7 +89,8 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
     return LineariseThere();
   }
 
-  // A convex potential that is not quadratic joins the convex problem, which takes all nodes.
+  // A convex potential that is not quadratic becomes part of the contact problem, so that all nodes
+  // participate.
   void ExtendParticipants(std::vector<int>* groups) const override {
     if (nonlinear_.is_zero()) return;
     groups->resize(A_.pattern->num_nodes);
@@ -190,10 +191,10 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
 
   void AppendRows(const Attachment& attachment, BlockRows* rows) const override {
     for (int n = 0; n < attachment.nodes.size(); ++n) {
-      const ParticleTransfer::Carriers of = transfer_.FindCarriers(attachment.nodes.node(n));
+      const ParticleTransfer::GridWeights of = transfer_.FindGridWeights(attachment.nodes.node(n));
       for (int k = 0; k < of.count; ++k) {
         double* J = rows->Append(of.nodes[k], 3);
-        J[0] = J[4] = J[8] = attachment.nodes.weight(n) * of.shares[k];
+        J[0] = J[4] = J[8] = attachment.nodes.weight(n) * of.weights[k];
       }
     }
   }
@@ -208,7 +209,7 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
   void CalcStateVelocities(std::span<const double> v, std::span<double> state_v) const override {
     transfer_.CalcVelocities(v, state_v);
   }
-  // The affine field is a velocity, too.
+  // The affine field is part of the velocity.
   void StoreVelocities(std::span<const double> v, MutableBlockState state) const override {
     transfer_.CalcVelocities(v, state.v);
     transfer_.CalcAffineFields(v, state.internals);
@@ -234,20 +235,20 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
     is_pattern_new_ = true;
   }
 
-  // Momenta that are known: at the start, of gravity and of applied forces.
+  // Sums the known momenta: initial momentum, gravity and applied forces.
   void AddExternalForces(const BlockInputs& inputs) {
     const double h = stage_.impulse_scale();
     momentum_.assign(transfer_.momenta().begin(), transfer_.momenta().end());
     applied_.assign(momentum_.size(), 0.0);
-    const auto push = [&](int node, const Vector3d& impulse) {
-      const ParticleTransfer::Carriers of = transfer_.FindCarriers(node);
+    const auto apply = [&](int node, const Vector3d& impulse) {
+      const ParticleTransfer::GridWeights of = transfer_.FindGridWeights(node);
       for (int k = 0; k < of.count; ++k)
         for (int r = 0; r < 3; ++r)
-          applied_[3 * std::size_t(of.nodes[k]) + r] += of.shares[k] * impulse[r];
+          applied_[3 * std::size_t(of.nodes[k]) + r] += of.weights[k] * impulse[r];
     };
     for (const BlockForce& force : inputs.forces) {
       if (force.node >= 0) {
-        push(force.node, h * force.force_W);
+        apply(force.node, h * force.force_W);
         continue;
       }
       const IndexRange range = model_->particles[force.part];
@@ -255,7 +256,7 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
       for (int p = range.first; p < range.first + range.count; ++p)
         mass += model_->particle_mass[p];
       for (int p = range.first; p < range.first + range.count; ++p)
-        push(model_->node[p], h * model_->particle_mass[p] / mass * force.force_W);
+        apply(model_->node[p], h * model_->particle_mass[p] / mass * force.force_W);
     }
     for (std::size_t i = 0; i < momentum_.size(); ++i)
       momentum_[i] += applied_[i] + h * transfer_.masses()[i / 3] * inputs.gravity[i % 3];
@@ -273,7 +274,7 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
     const std::span<const double> mass = transfer_.masses();
     for (int i = 0; i < pattern.num_nodes; ++i) {
       double* block = &A_.values[9 * std::size_t(pattern.column_starts[i])];
-      // a node at the very edge of a kernel has no mass and meets nothing
+      // a node at the very edge of all kernels has no mass and no stiffness
       const double m = mass[i] > 0 ? lumped * mass[i] : 1;
       for (int r = 0; r < 3; ++r) block[4 * r] += m;
     }
@@ -285,7 +286,7 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
     return absl::InternalError(absl::StrCat("its forces are not finite; ", DescribeWorst()));
   }
 
-  // What the particles of a cell contribute.
+  // Contributions of the particles of a cell.
   struct CellTerms {
     NodeVectors momentum, force;
     double energy = 0, elastic = 0;
@@ -309,10 +310,10 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
     }
   }
 
-  // Incremental potential at a point v.
+  // Incremental potential at v.
   struct Evaluation {
-    double energy = 0;  // its gradient is m [J]
-    double scale = 0;   // sum of the magnitudes of its terms; its rounding is 1e-16 of this
+    double energy = 0;  // with gradient m [J]
+    double scale = 0;  // sum of the magnitudes of its terms, of which 1e-16 is lost in rounding [J]
   };
 
   // Adds the lumped mass and the known momenta.
@@ -328,16 +329,15 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
     return sum;
   }
 
-  // m(v) and the potential without a tangent; the linearisation is kept.
+  // m(v) and the potential. The linearisation does not change.
   Evaluation Evaluate(std::span<const double> v, std::span<double> residual) {
     std::ranges::fill(residual, 0.0);
     trial_elastic_.assign(v.size(), 0.0);
     return CompleteEvaluation(v, AddParticles(v, false, residual, trial_elastic_), residual);
   }
 
-  // Adds what the particles contribute to m(v) and to its elastic part, in the order of their
-  // cells. To linearise at v, it also adds their tangents to A_ and keeps their displacement
-  // gradients.
+  // Adds the particles' contributions to m(v) and to its elastic part, in the order of their cells.
+  // To linearise at v, it also adds their tangents to A_ and stores their displacement gradients.
   Evaluation AddParticles(std::span<const double> v, bool is_to_linearise,
                           std::span<double> residual, std::span<double> elastic) {
     const double consistent = 1 - model_->lumped(), h = stage_.h;
@@ -377,16 +377,17 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
   }
 
   absl::Status FactorAs(std::span<const int> participants, solvers::ComplementForm form,
-                        bool is_whole) {
-    // a problem that takes all nodes analyses the pattern itself
+                        bool with_participants) {
+    // analysed here and not with the pattern: a contact problem with all nodes has its own analysis
     if (is_pattern_new_) factor_.SetPattern(A_.pattern, order_);
     is_pattern_new_ = false;
-    // a nonlinear block on which nothing acts is not relinearised by the step
+    // the stepper does not relinearise a nonlinear block without participants
     if (participants.empty() && !is_linear_) return SolveFreeMotion();
     negated_.resize(residual_.size());
     for (std::size_t i = 0; i < residual_.size(); ++i) negated_[i] = -residual_[i];
-    const bool is_factored = is_whole ? factor_.Factor(A_, participants, form, negated_)
-                                      : factor_.Eliminate(A_, participants, form, negated_);
+    const bool is_factored = with_participants
+                                 ? factor_.Factor(A_, participants, form, negated_)
+                                 : factor_.Eliminate(A_, participants, form, negated_);
     if (is_factored) return absl::OkStatus();
     return absl::InternalError(
         absl::StrCat("its tangent matrix is not positive definite; ", DescribeWorst()));
@@ -431,7 +432,7 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
     }
   }
 
-  // ‖D m‖ / max(‖D A v‖, ‖D h f‖), D = diag(A)^(−1/2), as for the whole step (han2023 §VI).
+  // ‖D m‖ / max(‖D A v‖, ‖D h f‖), D = diag(A)^(−1/2), as in the whole step (han2023 §VI).
   double CalcRelativeResidual(std::span<const double> residual, std::span<const double> v,
                               std::span<const double> elastic) const {
     diagonal_.resize(v.size());
@@ -453,7 +454,7 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
                                             " Newton iterations; ", DescribeWorst()));
   }
 
-  // The particle that is compressed most.
+  // Describes the most compressed particle.
   std::string DescribeWorst() const {
     int worst = -1;
     double smallest = 0;
@@ -493,9 +494,9 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
   solvers::GridDissection dissection_;
   std::vector<int> order_;
   solvers::PartialCholesky factor_;
-  bool is_pattern_new_ = false;   // to factor_
+  bool is_pattern_new_ = false;   // not yet given to factor_
   bool is_whole_ = false;         // all nodes participate, and none is eliminated
-  std::vector<double> momentum_;  // known: at the start, of gravity and of applied forces
+  std::vector<double> momentum_;  // see AddExternalForces
   std::vector<double> applied_;   // impulses of applied forces
 
   // the linearisation: m(v) = residual_ + A (v − v_linear_)

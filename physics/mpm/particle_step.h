@@ -6,8 +6,8 @@
 
 namespace pliant::physics {
 
-// One step of all particles of a world: transfers them to the grid, sets up and solves the balance
-// of momentum of its nodes, and returns to the particles (zong2024 §III, §IV).
+// One step of all particles of a world: transfers them to the grid, sets up and solves the momentum
+// balance of its nodes, and transfers the result back to the particles (zong2024 §III, §IV).
 std::unique_ptr<BlockStep> MakeParticleStep(std::shared_ptr<const ParticleModel> model);
 
 }  // namespace pliant::physics

@@ -15,14 +15,15 @@ namespace {
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
-// Of the nodes around a point of a surface, those lighter than this part of the heaviest do not
-// carry it: they would follow the contact alone.
-constexpr double kMinCarriedMass = 1e-3;
-// Time in which the volume ratio of a liquid relaxes towards the density of its cells [s].
+// Grid nodes around a surface point that have less than this fraction of the largest mass are left
+// out of its interpolation: contact alone would determine their motion.
+constexpr double kMinMassRatio = 1e-3;
+// Time constant with which the volume ratio of a liquid relaxes towards the density of its cells
+// [s].
 constexpr double kDensityTime = 0.05;
-// Part of the cells around a particle that is filled where all of them are.
+// Fill fraction of the cells around a particle above which they count as full.
 constexpr double kFull = 0.95;
-// Particles that one task starts at a time.
+// Particles per task.
 constexpr int kParticlesPerTask = 256;
 
 bool IsWithin(const GridOptions& grid, const Vector3d& x) {
@@ -75,7 +76,7 @@ void ParticleTransfer::StartParticles(const BlockState& base, double h) {
   });
 }
 
-// Masses, momenta and velocities (zong2024 §III-A).
+// Transfers masses, momenta and velocities to the nodes (zong2024 §III-A).
 void ParticleTransfer::Collect(std::span<const double> v) {
   const std::size_t n = static_cast<std::size_t>(grid_.num_nodes());
   masses_.assign(n, 0.0);
@@ -114,14 +115,15 @@ void ParticleTransfer::Collect(std::span<const double> v) {
     v0_[i] = masses_[i / 3] > 0 ? v0_[i] / masses_[i / 3] : 0;
 }
 
-// The volume ratio of a liquid advances by the divergence of the flow at its particles, which does
-// not see them bunch up in between. It therefore relaxes towards the density of the cells around:
-// downwards where they are overfull, upwards only where they are all full, since a cell that is not
+// The volume ratio of a liquid follows the divergence of velocity at its particles, which does not
+// resolve their clustering. It is therefore relaxed towards the density of the surrounding cells:
+// it decreases if they are overfull, and increases only if all are full, since a cell that is not
 // may be at the surface or cut by a wall.
 void ParticleTransfer::CorrectVolumeRatios(double h) {
-  constexpr double kShare[] = {1.0 / 6, 2.0 / 3, 1.0 / 6};  // of a kernel's integral in a cell
+  constexpr double kShare[] = {1.0 / 6, 2.0 / 3, 1.0 / 6};  // of a kernel's integral, per cell
   const double size = model_.grid.cell_size, cell_volume = size * size * size;
-  filled_.assign(2 * masses_.size(), 0.0);  // of each node: filled at most once, and altogether
+  // per node: mean fill of its cells, limited to 1 each, and unlimited
+  filled_.assign(2 * masses_.size(), 0.0);
   for (const ActiveGrid::Cell& cell : grid_.cells()) {
     double fill = 0;
     for (int i = cell.first; i < cell.first + cell.count; ++i) {
@@ -142,14 +144,14 @@ void ParticleTransfer::CorrectVolumeRatios(double h) {
       const int p = particle_at(i);
       if (!model_.material_of(p).is_liquid()) continue;
       const Kernel kernel = MakeKernel(p, cell);
-      double once = 0, altogether = 0;
+      double limited = 0, fill = 0;
       for (int a = 0; a < kKernelNodes; ++a) {
-        once += kernel.w[a] * filled_[2 * std::size_t(cell.nodes[a])];
-        altogether += kernel.w[a] * filled_[2 * std::size_t(cell.nodes[a]) + 1];
+        limited += kernel.w[a] * filled_[2 * std::size_t(cell.nodes[a])];
+        fill += kernel.w[a] * filled_[2 * std::size_t(cell.nodes[a]) + 1];
       }
       double& J = starts_[p].state.J;
-      const double of_cells = once / altogether;
-      if (of_cells < J || once > kFull) J += rate * (of_cells - J);
+      const double of_cells = limited / fill;
+      if (of_cells < J || limited > kFull) J += rate * (of_cells - J);
     }
   }
 }
@@ -160,10 +162,10 @@ void ParticleTransfer::Gather(const ActiveGrid::Cell& cell, std::span<const doub
     for (int r = 0; r < 3; ++r) nodes->of[r][a] = v[3 * std::size_t(cell.nodes[a]) + r];
 }
 
-ParticleTransfer::Carriers ParticleTransfer::FindCarriers(int node) const {
-  Carriers carriers;
+ParticleTransfer::GridWeights ParticleTransfer::FindGridWeights(int node) const {
+  GridWeights result;
   const int particle = model_.particle_of_node[node];
-  if (particle >= 0 && !is_active_[node]) return carriers;
+  if (particle >= 0 && !is_active_[node]) return result;
   const Vector3d x = PositionOf(node);
   const GridIndex cell = FindCell(x, model_.grid.cell_size);
   const Kernel kernel(x, cell, model_.grid.cell_size);
@@ -173,17 +175,17 @@ ParticleTransfer::Carriers ParticleTransfer::FindCarriers(int node) const {
     nodes[a] = grid_.pattern().Find({cell[0] + a / 9, cell[1] + a / 3 % 3, cell[2] + a % 3});
     if (nodes[a] >= 0) heaviest = std::max(heaviest, masses_[nodes[a]]);
   }
-  const double least = particle >= 0 ? 0 : kMinCarriedMass * heaviest;
+  const double min_mass = particle >= 0 ? 0 : kMinMassRatio * heaviest;
   double sum = 0;
   for (int a = 0; a < kKernelNodes; ++a) {
     const int i = nodes[a];
-    if (i < 0 || !(masses_[i] > 0) || masses_[i] < least || !(kernel.w[a] > 0)) continue;
-    carriers.nodes[carriers.count] = i;
-    carriers.shares[carriers.count++] = kernel.w[a];
+    if (i < 0 || !(masses_[i] > 0) || masses_[i] < min_mass || !(kernel.w[a] > 0)) continue;
+    result.nodes[result.count] = i;
+    result.weights[result.count++] = kernel.w[a];
     sum += kernel.w[a];
   }
-  for (int k = 0; k < carriers.count; ++k) carriers.shares[k] /= sum;
-  return carriers;
+  for (int k = 0; k < result.count; ++k) result.weights[k] /= sum;
+  return result;
 }
 
 void ParticleTransfer::CalcVelocities(std::span<const double> v, std::span<double> state_v) const {
@@ -194,11 +196,10 @@ void ParticleTransfer::CalcVelocities(std::span<const double> v, std::span<doubl
   });
   for (int i = 0; i < model_.num_nodes; ++i) {
     if (model_.particle_of_node[i] >= 0) continue;
-    const Carriers carriers = FindCarriers(i);
-    for (int k = 0; k < carriers.count; ++k) {
+    const GridWeights of = FindGridWeights(i);
+    for (int k = 0; k < of.count; ++k) {
       for (int r = 0; r < 3; ++r) {
-        state_v[3 * std::size_t(i) + r] +=
-            carriers.shares[k] * v[3 * std::size_t(carriers.nodes[k]) + r];
+        state_v[3 * std::size_t(i) + r] += of.weights[k] * v[3 * std::size_t(of.nodes[k]) + r];
       }
     }
   }

@@ -15,8 +15,8 @@
 
 namespace pliant::physics {
 
-// Particles on their grid during one step: from the particles to the nodes and back (zong2024
-// §III). A workspace: Begin allocates nothing once its memory suffices.
+// Transfers between particles and grid nodes during one step (zong2024 §III). Begin reuses its
+// memory.
 class ParticleTransfer {
  public:
   explicit ParticleTransfer(const ParticleModel* model);
@@ -27,18 +27,19 @@ class ParticleTransfer {
 
   const ActiveGrid& grid() const { return grid_; }
   const ParticleStart& start(int particle) const { return starts_[particle]; }
-  // Of each node. Momenta leave the affine field of the particles to the lumped part of the mass.
+  // Per grid node: [kg], [N·s], [m/s]. Momenta contain the affine field of the particles only with
+  // the lumped part of their mass; start velocities contain all of it.
   std::span<const double> masses() const { return masses_; }
   std::span<const double> momenta() const { return momenta_; }
   std::span<const double> start_velocities() const { return v0_; }
-  // Whether a particle has not stopped for good.
+  // False for a particle that left the bounds and stopped for good.
   bool is_moving(int particle) const { return is_active_[model_.node[particle]] != 0; }
 
   int particle_at(int point) const { return model_.particle_of_node[grid_.points()[point]]; }
   Kernel MakeKernel(int particle, const ActiveGrid::Cell& cell) const {
     return {PositionOf(model_.node[particle]), cell.index, model_.grid.cell_size};
   }
-  // Values on the nodes of a cell.
+  // Copies the velocities of the nodes of a cell.
   static void Gather(const ActiveGrid::Cell& cell, std::span<const double> v, NodeVectors* nodes);
 
   // Visits the moving particles by cell: visit(particle, kernel, velocities on its nodes).
@@ -55,7 +56,7 @@ class ParticleTransfer {
   }
 
   // Calls compute(cell, terms) for all cells, in parallel, and then collect(cell, terms) in their
-  // order. `kept` is work space, of which each cell gets one.
+  // order. `kept` is scratch memory, one Terms for each concurrent cell.
   template <typename Terms, typename Compute, typename Collect>
   void ForEachCell(std::vector<Terms>* kept, const Compute& compute, const Collect& collect) const {
     const int count = static_cast<int>(grid_.cells().size());
@@ -67,14 +68,14 @@ class ParticleTransfer {
     }
   }
 
-  // Grid nodes that carry a node of the block, with shares that sum to 1; none for a particle that
-  // has stopped.
-  struct Carriers {
+  // Grid nodes that interpolate the velocity of a node of the block, with weights that sum to 1;
+  // none for a particle that has stopped.
+  struct GridWeights {
     int count = 0;
     std::array<int, kKernelNodes> nodes;
-    std::array<double, kKernelNodes> shares;
+    std::array<double, kKernelNodes> weights;
   };
-  Carriers FindCarriers(int node) const;
+  GridWeights FindGridWeights(int node) const;
 
   // Velocities of the block's nodes, and affine fields of its particles, from those of the grid.
   void CalcVelocities(std::span<const double> v, std::span<double> state_v) const;
@@ -83,7 +84,7 @@ class ParticleTransfer {
   void Advance(std::span<const double> v, double h, MutableBlockState state) const;
 
  private:
-  // Cells that one task computes at a time, and cells whose terms are kept at once.
+  // Cells per task, and cells whose terms are in memory at once.
   static constexpr int kCellsPerTask = 4, kCellsAtOnce = 64;
 
   absl::Status Place(const BlockState& base);
@@ -99,7 +100,7 @@ class ParticleTransfer {
   const ParticleModel& model_;
   const bool has_liquid_;
   ActiveGrid grid_;
-  std::vector<double> q0_;       // a copy: the state may be advanced in place
+  std::vector<double> q0_;       // a copy, since the state may be advanced in place
   std::vector<char> is_active_;  // of each node of the block
   std::vector<ParticleStart> starts_;
   std::vector<double> masses_, momenta_, v0_;

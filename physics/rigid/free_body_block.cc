@@ -81,7 +81,7 @@ class FreeBodyStep final : public BlockStep, public FrameStep {
   bool participates_ = false;
 };
 
-// Newton's and Euler's equations: x is a rotation vector in W and the displacement of Bcm.
+// Newton–Euler equations of a free body; x is a rotation vector in W, then the displacement of Bcm.
 class FreeBodyBalance final : public ForceBalance {
  public:
   explicit FreeBodyBalance(const RigidBodyParameters& parameters) : of_(parameters) {}
@@ -147,7 +147,7 @@ class FreeBodyBalance final : public ForceBalance {
 
   void AddJacobian(double c, std::span<const double> a, const SpatialColumns& wrenches, int first,
                    solvers::BlockSum* jacobian) override {
-    // I y turns with the body: δ(I y) = δθ × I y − I (δθ × y)
+    // derivative by a rotation δθ of the body, for fixed y: δ(I y) = δθ × I y − I (δθ × y)
     const auto turn_inertia = [&](const Vector3d& y) {
       return Matrix3d(I_ * CrossMatrix(y) - CrossMatrix(I_ * y));
     };
@@ -174,12 +174,12 @@ class FreeBodyBalance final : public ForceBalance {
 
  private:
   struct Load {
-    Vector3d p_B, force_W;  // from Bcm
+    Vector3d p_B, force_W;  // p_B: from Bcm
   };
   const RigidBodyParameters& of_;
   Vector3d force_ = Vector3d::Zero(), torque_ = Vector3d::Zero();  // of the inputs
   std::vector<Load> loads_;
-  // where the body is placed
+  // set by Place
   Matrix3d R_ = Matrix3d::Identity(), I_ = Matrix3d::Zero(), turn_ = Matrix3d::Identity();
   Vector3d p_WBcm_ = Vector3d::Zero(), r_ = Vector3d::Zero();  // r_: from Bcm to Bo
   Vector3d omega_ = Vector3d::Zero(), v_ = Vector3d::Zero();

@@ -28,7 +28,7 @@ void CopyFrames(const TreeKinematics& kinematics, std::span<FrameMotion> frames)
   }
 }
 
-// Bounds the speed of points of a tree by the sum of what each velocity alone moves them at.
+// Bounds the speed of points of a tree by a sum over the joint velocities, each acting alone.
 class SpeedBound {
  public:
   explicit SpeedBound(const JointTree& tree);
@@ -38,22 +38,22 @@ class SpeedBound {
     for (const int i : slides_) slid += std::abs(state.q[i]);
     double sum = 0;
     for (std::size_t i = 0; i < reaches_.size(); ++i) {
-      // no 0 times infinity
+      // avoids 0 · ∞
       if (state.v[i] != 0) sum += std::abs(state.v[i]) * std::max(1.0, reaches_[i] + slid + r);
     }
     return sum;
   }
 
  private:
-  // Largest distance from the joint of each velocity to the frames that it moves, while no joint
-  // has slid [m]. Minus infinity: the joint does not turn; infinity: unknown.
+  // Largest distance from the joint of each velocity to the frames that it moves, with all
+  // prismatic joints at 0 [m]. −∞: the joint does not rotate; ∞: unknown.
   std::vector<double> reaches_;
-  std::vector<int> slides_;  // positions of prismatic joints beyond one that turns
+  std::vector<int> slides_;  // positions of prismatic joints with a rotating ancestor
 };
 
 SpeedBound::SpeedBound(const JointTree& tree) {
   constexpr double kUnknown = std::numeric_limits<double>::infinity();
-  reaches_.assign(tree.num_velocities(), -kUnknown);  // of those that do not turn
+  reaches_.assign(tree.num_velocities(), -kUnknown);
   const auto only_slides = [&tree](int k) {
     const std::vector<Link>& links = tree.links();
     while (k >= 0 && (links[k].joint.type == JointType::kPrismatic ||
@@ -62,7 +62,8 @@ SpeedBound::SpeedBound(const JointTree& tree) {
     }
     return k < 0;
   };
-  std::vector<double> beyond(tree.num_links());  // reach beyond each link's frame Bo
+  // from each link's Bo to the frames of its descendants
+  std::vector<double> beyond(tree.num_links());
   for (int k = tree.num_links() - 1; k >= 0; --k) {
     const Link& link = tree.links()[k];
     const JointType type = link.joint.type;
@@ -70,7 +71,7 @@ SpeedBound::SpeedBound(const JointTree& tree) {
     const bool follows_slides = only_slides(link.parent);
     const bool turns_in_place =
         type == JointType::kRevolute || type == JointType::kUniversal || type == JointType::kBall;
-    // slides before it turns, and nothing before it turns
+    // translates before it rotates, and no ancestor rotates
     const bool turns_last =
         follows_slides && (type == JointType::kFree || type == JointType::kPlanar);
     if (type == JointType::kPrismatic) {
@@ -267,8 +268,8 @@ class JointTreeStep final : public BlockStep, public FrameStep, public JointStep
   bool is_placed_ = false;  // kinematics_ already holds the step's start
 };
 
-// The equation of motion of a tree, from inverse dynamics. Derivatives with respect to positions
-// are central differences: their error is some 1e-10 of the forces.
+// Equation of motion of a tree, from inverse dynamics. Its derivatives with respect to positions
+// and velocities are central differences, with an error of about 1e-10 of the forces.
 class JointTreeBalance final : public ForceBalance {
  public:
   JointTreeBalance(const JointTree& tree, const std::vector<JointForceLaw>& laws)
@@ -344,7 +345,7 @@ class JointTreeBalance final : public ForceBalance {
         tree_.CalcVelocities(v, &moved_);
         CalcForces(&moved_, q, v, a, wrenches, forces[s]);
       }
-      // c ∂r/∂v, for a change of x by c times that of v
+      // c (∂r/∂v + c ∂r/∂x), since x changes by c times the change of v
       const double scale = c * c / (2 * kDifference);
       for (int i = 0; i < n_; ++i) column[i] = scale * (forces[1][i] - forces[0][i]);
       jacobian->Add(first, first + j, n_, 1, column.data(), n_);

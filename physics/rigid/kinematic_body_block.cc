@@ -69,7 +69,7 @@ class KinematicBodyStep final : public BlockStep, public FrameStep {
            omega_ = Vector3d::Zero();
 };
 
-// A prescribed motion at any time of a step, at constant velocity.
+// Prescribed motion with constant velocity over the step.
 class KinematicBodyBalance final : public ForceBalance {
  public:
   void Start(const BlockState& start, const BlockInputs& inputs, double h) override {

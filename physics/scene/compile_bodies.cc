@@ -12,7 +12,7 @@
 
 namespace pliant::physics {
 
-// Share of a scene's building time that meshing takes, about.
+// Approximate share of meshing in the time to build a scene.
 constexpr double kMeshingShare = 0.5;
 
 void SceneCompiler::CompileBodies() {

@@ -23,7 +23,7 @@ namespace {
 
 constexpr double kMinDensity = 1e-6;
 constexpr double kDefaultBeta = 0.01;  // [s]
-// Sizes of a body beyond which its unit is doubted [m].
+// Sizes of a body above and below which its unit is doubted [m].
 constexpr double kHugeBody = 50;
 constexpr double kTinyBody = 1e-3;
 
@@ -477,7 +477,7 @@ std::optional<TetrahedralMesh> SceneCompiler::ReadVolumeFile(const v1::VolumeMes
   }
   if (mesh->vertices.empty()) return mesh;
 
-  // lengths that nobody holds in a hand are often in other units
+  // very large and very small bodies are often given in another unit
   Eigen::Vector3d lower = mesh->vertices[0], upper = lower;
   for (const Eigen::Vector3d& p : mesh->vertices) {
     lower = lower.cwiseMin(p);

@@ -20,7 +20,7 @@ namespace {
 constexpr double kGripperSlack = 0.002;
 constexpr double kGripperSettling = 0.02;  // [s]
 
-// Limits of the gains that clients may set; by default the actuator's own gains.
+// Reads the limits of the gains that clients may set; by default the actuator's own gains.
 bool ReadGainLimits(const v1::Actuator& given, const std::string& path, SceneLog* log,
                     Actuator* drive) {
   drive->max_stiffness = drive->stiffness;

@@ -1,4 +1,4 @@
-// Bodies of particles, and the grid that carries them.
+// Bodies of particles, and their background grid.
 
 #include <algorithm>
 #include <cmath>
@@ -32,7 +32,7 @@ constexpr double kMinParticleDensity = 1e-6;  // [kg/m³]
 constexpr int kMaxGridNodes = 100'000'000;
 // Numbers of cells beyond this would not fit the grid's integers.
 constexpr double kMaxCellsFromOrigin = 1e6;
-// Bodies nearer than this many cells stick: they share grid nodes.
+// Bodies nearer than this many cells stick together, since they share grid nodes.
 constexpr double kStickingCells = 2;
 // Maximum number of pairs of bodies that are named.
 constexpr int kMaxPairsNamed = 5;
@@ -47,7 +47,7 @@ std::string Millimetres(double length) {
   return absl::StrCat(NumberText(std::round(1e4 * length) / 10), " mm");
 }
 
-// A placed fill, as other fills see it.
+// A fill placed in the world, for tests against other fills.
 struct PlacedFill {
   const Solid* solid;
   const ParticleFill* fill;
@@ -56,7 +56,7 @@ struct PlacedFill {
   AxisAlignedBox bounds;  // W
 };
 
-// Least signed distance between two fills [m], as far as their points show it; infinite beyond
+// Smallest signed distance between two fills, from their surface points [m]; infinite beyond
 // `reach`.
 double CalcGap(const PlacedFill& a, const PlacedFill& b, double reach) {
   double least = std::numeric_limits<double>::infinity();
@@ -128,7 +128,7 @@ void SceneCompiler::CompileGrid() {
   if (ok) grid_ = grid;
 }
 
-// Particles are stepped by implicit Euler, in the velocities of the grid.
+// Refuses methods other than implicit Euler in the velocities of the grid.
 void SceneCompiler::CheckParticleMethod() {
   const MethodOptions& method = model_->method;
   if (method.is_maximal()) {
@@ -237,7 +237,7 @@ bool SceneCompiler::ReadParticleMaterial(const v1::ParticleMaterial& given, cons
   const std::span<const ParticleParameter> parameters = body.material->parameters();
   const auto* type = given.GetDescriptor();
 
-  // what is given, as a field or by its name, and must be a parameter
+  // values given as fields or by name; each must be a parameter
   std::map<std::string, double> values(given.parameters().begin(), given.parameters().end());
   std::map<std::string, std::string> paths;
   bool ok = true;
@@ -297,8 +297,7 @@ bool SceneCompiler::ReadParticleMaterial(const v1::ParticleMaterial& given, cons
   return ok;
 }
 
-// Reads how many particles there are, and refuses more than memory is meant for before they are
-// made.
+// Reads the spacing of particles, and refuses more of them than allowed before they are made.
 bool SceneCompiler::ReadSpacing(const v1::ParticleBody& given, const std::string& path,
                                 ParticleDraft* draft) {
   const double per_cell = given.has_per_cell() ? given.per_cell() : kDefaultPerCell;
@@ -370,7 +369,7 @@ std::shared_ptr<const Solid> SceneCompiler::ReadFill(const v1::ParticleFill& giv
 
 std::shared_ptr<const Solid> SceneCompiler::ReadFillFile(const v1::ParticleFill& given,
                                                          const std::string& path) {
-  // surface or tetrahedra: the content decides
+  // the content decides whether it is a surface or tetrahedra
   const std::optional<std::string> place = FindFile(given.file(), path + ".file");
   if (!place.has_value()) return nullptr;
   const absl::StatusOr<std::string> bytes = ReadMeshFileBytes(*place);
@@ -387,7 +386,7 @@ std::shared_ptr<const Solid> SceneCompiler::ReadFillFile(const v1::ParticleFill&
     surface.set_convex(given.convex());
     std::optional<Geometry> geometry = ReadSurfaceMesh(surface, path);
     if (!geometry.has_value()) return nullptr;
-    // with a tree, which finds distances fast
+    // the tree speeds up distance queries
     if (const ConvexMesh* hull = std::get_if<ConvexMesh>(&*geometry))
       geometry = SurfaceMesh{hull->hull, std::make_shared<const TriangleBvh>(*hull->hull)};
     auto solid = std::make_shared<const Solid>(*std::move(geometry));
@@ -439,7 +438,7 @@ void SceneCompiler::PlaceParticles(int placement) {
     body.points.nodes.push_back(particle_nodes_++);
     body.points.radii.push_back(grid_->is_corrected ? draft.fill.radii[i] : 0);
   }
-  // as published, only particles collide
+  // in the published method, only particles collide
   if (grid_->is_corrected) {
     for (const Vector3d& p : draft.fill.surface) {
       particles.surface.push_back(body.X_WB * p);
@@ -456,7 +455,7 @@ void SceneCompiler::BuildParticleBlock() {
   model_->blocks[particle_block_] = MakeParticleBlock(*grid_, particle_bodies_);
 }
 
-// Checks the bodies of particles where they start.
+// Checks the initial placement of bodies of particles.
 void SceneCompiler::CheckParticles() {
   if (log_.failed() || particle_bodies_.empty()) return;
   std::vector<int> placements;
@@ -489,7 +488,7 @@ void SceneCompiler::CheckParticles() {
                             "where it parts them"));
 }
 
-// Warns or refuses where a body starts outside the grid's bounds, or moves fast.
+// Refuses a body that starts outside the grid's bounds, and warns if it moves fast.
 void SceneCompiler::CheckParticleMotion(int placement) {
   const Body& body = model_->bodies[placement];
   const ParticleBody& particles = particle_bodies_[body.part];

@@ -135,7 +135,7 @@ bool ReadBodyPoint(const google::protobuf::RepeatedField<double>& numbers, const
   return ReadVector(path, numbers, "position in metres", kMaxLength, log, p_BP);
 }
 
-// A measure that probes have, and why a body may be without it.
+// A measure of field probes, and the reason why a body may lack it.
 struct MeasureName {
   v1::FieldMeasure measure;
   FieldMeasure of_elements;
@@ -163,7 +163,7 @@ std::string NameOf(const MeasureName& one) {
   return v1::FieldMeasure_Name(one.measure).substr(kPrefix);
 }
 
-// What probes refer to. The functions report what there is not, and return −1 then.
+// Lookup of the names in probes. The functions return −1 after reporting an unknown name.
 struct ProbeNames {
   std::function<int(const std::string& name, const std::string& path)> find_body;
   std::function<int(int body, int vertex, const std::string& path)> find_vertex;
@@ -171,7 +171,7 @@ struct ProbeNames {
   const JointIndex* joints;
 };
 
-// Reads probes of a model, which may be built already or not.
+// Reads probes of a model, which may still be under construction.
 class ProbeReader {
  public:
   ProbeReader(const Model& model, ProbeNames names, SceneLog* log)
@@ -466,7 +466,7 @@ bool ProbeReader::ReadMassWithin(const v1::MassWithinProbe& given, const std::st
   return probe->body >= 0 && CheckDeformable(probe->body, path + ".body") && ok;
 }
 
-// The joints of a built model, as a scene names them: robot/joint.
+// Indexes the joints of a built model by their names in scenes, robot/joint.
 JointIndex IndexJoints(const Model& model) {
   JointIndex joints;
   for (std::size_t r = 0; r < model.robots.size(); ++r) {
@@ -498,7 +498,7 @@ int FindBuiltBody(const Model& model, const std::string& name, const std::string
 int FindBuiltVertex(const Model& model, int body, int vertex, const std::string& path,
                     SceneLog* log) {
   const Body& of = model.bodies[body];
-  // of a body without a mesh, its points
+  // without a mesh, the nodes of the body count as vertices
   const NodeSet* nodes = model.abilities_of(of).nodes;
   const int vertices = !of.mesh.vertices.empty() ? static_cast<int>(of.mesh.vertices.size())
                        : nodes != nullptr        ? nodes->nodes_of(of.part).count
@@ -557,7 +557,7 @@ void SceneCompiler::WarnOfJumps(const Script& script, const std::string& path) {
                                 " m within a step, at ", NumberText(script.times[i]),
                                 " s; what it meets there overlaps it and parts at "
                                 "contact.recovery_speed. Give the motion more time"));
-      return;  // one is enough
+      return;  // one warning is enough
     }
     last = p;
     last_time = script.times[i];

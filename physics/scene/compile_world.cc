@@ -21,7 +21,7 @@ namespace pliant::physics {
 namespace {
 
 constexpr double kMaxTimeStep = 1;     // [s]
-constexpr double kLongTimeStep = 0.1;  // [s]; beyond, a warning
+constexpr double kLongTimeStep = 0.1;  // [s]; longer ones give a warning
 constexpr double kMinTimeStep = 1e-7;  // [s]
 // limits the work of a short file with groups of groups of copies
 constexpr std::size_t kMaxNamed = 4'000'000;
@@ -131,7 +131,7 @@ void CompileConvex(const v1::ConvexMethod& given, SceneLog* log, ConvexOptions* 
   options->theta_vq = given.theta(1);
 }
 
-// default number of sweeps of the scheme SINGLE, at most
+// Default limit on the sweeps of the scheme SINGLE.
 constexpr int kDefaultSingleSweeps = 1000;
 
 void CompileCorrective(const v1::CorrectiveMethod& given, SceneLog* log,
@@ -289,7 +289,7 @@ void CompileSmooth(const v1::SmoothMethod& given, SceneLog* log, SmoothOptions* 
   }
 }
 
-// Whether a method is to stop after a given number of iterations, converged or not.
+// Whether the scene limits the iterations of its method, converged or not.
 bool IsLimited(const v1::Method& method) {
   const v1::ConvexMethod& convex = method.convex();
   const v1::CorrectiveMethod& corrective = method.corrective();
@@ -306,7 +306,7 @@ constexpr int kMaxSubsteps = 64;
 // Stribeck speed in units of the stick speed below which friction does not reach its static value.
 constexpr double kMinStribeckRatio = 10;
 
-// The largest friction at any slip speed.
+// Largest friction coefficient at any slip speed.
 double FindPeakFriction(double sliding, double at_rest, double stribeck_ratio) {
   double peak = sliding;
   for (int k = 1; k <= 1000; ++k) {
@@ -340,7 +340,7 @@ void SceneCompiler::CompileWorld() {
   CompileMethod(scene_.method());
   CompileSubsteps();
   CompileContact();
-  // contacts are known where they begin to exert force
+  // detect contacts where they begin to exert force
   if (model_->method.kind == MethodKind::kSmooth)
     model_->contact.margin =
         std::max(model_->contact.margin, model_->method.smooth.contact_distance);
@@ -481,7 +481,7 @@ void SceneCompiler::CompileGroups() {
   }
 }
 
-// Static and viscous friction of a pair.
+// Checks static and viscous friction of a pair.
 bool SceneCompiler::CheckFrictionCurve(const v1::Pair& given, const std::string& path) {
   bool ok = true;
   if (given.has_viscous_friction())

@@ -49,10 +49,10 @@ std::string Serialize(const v1::Scene& scene) {
   return bytes;
 }
 
-// Bodies that overlap by this part of the thinner one's thickness are inside each other: to leave
-// on the other side would take little more.
+// Fraction of the thinner body's thickness beyond which an overlap is reported: such bodies might
+// leave each other on the wrong side.
 constexpr double kInside = 0.25;
-// Shares of a scene's building time after its bodies, and after all of its parts, about.
+// Approximate shares of the time to build a scene, after its bodies and after all of its parts.
 constexpr double kBodiesShare = 0.7;
 constexpr double kPartsShare = 0.8;
 
@@ -71,7 +71,7 @@ SceneCompiler::SceneCompiler(const v1::Scene& scene, const SceneOptions& options
 
 SceneCompiler::~SceneCompiler() = default;
 
-// Whether the method can step every body.
+// Checks that the method can step every body.
 void SceneCompiler::CheckMethod() {
   if (model_->method.kind != MethodKind::kSmooth) return;
   for (const Body& body : model_->bodies) {
@@ -134,7 +134,7 @@ std::string SceneCompiler::PathOfBody(int body) const {
 
 void SceneCompiler::CheckOverlaps() {
   State state = MakeInitialState(*model_);
-  std::ranges::fill(state.v, 0.0);  // where they are, not where they go
+  std::ranges::fill(state.v, 0.0);  // present overlaps only
   std::map<std::pair<int, int>, double> depths;
   ContactDetector detector(*model_);
   BodyMotions motions(*model_);

@@ -187,9 +187,9 @@ class SceneCompiler {
   void FilterByContactMasks();
   void SetDeformableFriction();
 
-  // bodies that start inside each other, and more of them than memory is meant for: compiler.cc
+  // warns of bodies that start inside each other, and refuses too many contacts: compiler.cc
   void CheckOverlaps();
-  // False, with an error, when the scene's progress is cancelled; then and ever after.
+  // Returns false, after an error, once the progress callback has cancelled the build.
   bool GoesOn(double share);
   bool GoesOn() { return GoesOn(share_); }  // within a part
   std::string PathOfBody(int body) const;
@@ -220,7 +220,7 @@ class SceneCompiler {
 
   struct MeshFile {
     std::string bytes;
-    CompanionFiles companions;  // files that it names; they count in the model's hash
+    CompanionFiles companions;  // files that it names; part of the model's hash
   };
 
   // rigid: compile_rigid.cc
@@ -301,10 +301,10 @@ class SceneCompiler {
   void AddToHash(const std::string& bytes);
   // Path of a file named in the scene; nullopt when it must not be read.
   std::optional<std::string> FindFile(const std::string& file, const std::string& path);
-  // As above; an error in place of a message.
+  // As above, but returns the error instead of logging it.
   absl::StatusOr<std::string> LocateFile(const std::string& file) const;
-  // A surface that is drawn, in the body frame, in parts; none, with an error, when it cannot be
-  // read.
+  // Reads a surface that is drawn: its parts in the body frame; none, after an error, if it cannot
+  // be read.
   std::vector<VisualShape> ReadVisual(const v1::Visual& given, const std::string& path);
   void EmbedVisual(const v1::Visual& given, const std::string& path, Body* body);
   // Leaves out images beyond what viewers can hold, with a warning.
@@ -348,7 +348,7 @@ class SceneCompiler {
   absl::flat_hash_map<std::string, int> templates_;            // in the scene's bodies
   absl::flat_hash_map<std::string, std::vector<int>> copies_;  // of a template, in the model
   absl::flat_hash_map<std::string, std::vector<int>> groups_;
-  std::string mesh_hashes_;      // of all files read, in the order they were
+  std::string mesh_hashes_;      // of all files, in the order of reading
   std::int64_t tetrahedra_ = 0;  // of meshes that were read
   double share_ = 0;             // last reported
   double body_share_ = 0;        // of one body being read

@@ -151,7 +151,7 @@ SceneResult LoadSceneFile(const std::string& path, const SceneOptions& options) 
               absl::StrCat("cannot be read: ", std::strerror(errno), ". Check its permissions"));
     return Refuse(&log);
   }
-  // LoadText refuses larger files: one byte more than allowed is enough to tell. A file that grows
+  // LoadText refuses larger files, so one byte more than allowed is enough. A file that grows
   // meanwhile is read up to its old size.
   const std::uintmax_t allowed = static_cast<std::uintmax_t>(options.limits.max_text_bytes) + 1;
   std::string text(static_cast<std::size_t>(std::min(fs::file_size(path, error), allowed)), '\0');

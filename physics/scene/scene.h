@@ -40,7 +40,7 @@ struct SceneLimits {
   std::int64_t max_particles = 2'000'000;  // with the points on their surfaces, of all bodies
 };
 
-// Receives the part of a scene that is built, 0 to 1. Returns false to end the build.
+// Receives the fraction of a scene that has been built, 0 to 1. Returns false to cancel the build.
 using SceneProgress = std::function<bool(double share)>;
 
 struct SceneOptions {
@@ -50,32 +50,31 @@ struct SceneOptions {
   // Folder from which mesh files may be read, symbolic links resolved; empty: the scene file's
   // folder and any absolute path.
   std::string jail;
-  // Folder of meshes made from surfaces before; empty: none are kept.
+  // Folder of the cache of meshes made from surfaces; empty: no cache.
   std::string mesh_cache = FindMeshCacheFolder();
   bool allow_files = true;  // false: a scene that names a file is refused
   SceneLimits limits;
   SceneProgress progress = nullptr;  // on the thread that loads the scene
 };
 
-// Probes of a model that is built, or what is wrong with them.
+// Probes of a built model, or messages about errors in them.
 struct ProbesResult {
   std::vector<Probe> probes;
   std::vector<SceneMessage> messages;
   bool ok() const { return messages.empty(); }
 };
 
-// Reads probes that are given as in a scene, for a model that is built. They need no name, and
-// their rates have no meaning. Vertices are numbered as in the model, which leaves out those of a
-// mesh file that belong to no tetrahedron. `name` and `field` are the file and the list's path in
-// messages.
+// Reads probes for a built model, given as in a scene. They need no name, and their rates are
+// ignored. Vertices are numbered as in the model, which leaves out those of a mesh file that belong
+// to no tetrahedron. `name` and `field` are the file and the list's path in messages.
 ProbesResult CompileProbes(const google::protobuf::RepeatedPtrField<v1::Probe>& given,
                            const std::string& name, const std::string& field, const Model& model);
 
-// Names of the methods that the schema of scenes has, in its order.
+// Names of the methods in the schema of scenes, in its order.
 std::vector<std::string> MethodNames();
 
-// A scene file; or a robot or mesh file, of which a scene is made (import/import_files.h) unless
-// files are limited to a folder.
+// Loads a scene file, or a robot or mesh file, for which a scene is made (import/import_files.h)
+// unless files are limited to a folder.
 SceneResult LoadSceneFile(const std::string& path, const SceneOptions& options = {});
 // As above, or several robot and mesh files in one world.
 SceneResult LoadSceneFiles(const std::vector<std::string>& paths, const SceneOptions& options = {});

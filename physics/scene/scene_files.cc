@@ -43,7 +43,7 @@ absl::StatusOr<std::string> SceneCompiler::LocateFile(const std::string& file) c
   const fs::path resolved = error ? fs::path() : fs::weakly_canonical(jail / file, error);
   const bool is_inside = !error && IsInsideFolder(resolved, jail) && !fs::path(file).is_absolute();
   if (!is_inside || !fs::exists(resolved, error)) {
-    // files that were given without their folders
+    // files may have been given without their folders
     const std::optional<std::string> same_name = FindFileByName(file, jail.string());
     if (same_name.has_value()) return *same_name;
   }
@@ -98,7 +98,7 @@ std::vector<VisualShape> SceneCompiler::ReadVisual(const v1::Visual& given,
   const std::optional<MeshFile> mesh_file = ReadMeshFile(given.file(), path + ".file");
   if (!mesh_file.has_value() || !ok) return {};
 
-  // what the surface names is read from its own folder
+  // files named by the surface are read from its own folder
   const auto read = [&](const std::string& name,
                         std::int64_t max_bytes) -> absl::StatusOr<std::string> {
     if (fs::path(name).is_absolute()) {
@@ -181,7 +181,7 @@ void SceneCompiler::EmbedVisual(const v1::Visual& given, const std::string& path
 
 void SceneCompiler::LimitImages() {
   std::map<std::string_view, bool> shown;          // by content: whether it is within the limit
-  std::vector<std::shared_ptr<const Image>> kept;  // those that are left out, for their bytes
+  std::vector<std::shared_ptr<const Image>> kept;  // images left out, whose bytes `shown` refers to
   std::int64_t pixels = 0;
   int left_out = 0;
   const auto limit = [&](std::shared_ptr<const Appearance>* appearance) {

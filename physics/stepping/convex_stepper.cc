@@ -32,16 +32,18 @@ double NearRigid(double w, double beta) {
   return beta * beta * w / (4 * kPi * kPi);
 }
 
-// Part of the overlap that its last impulse bears at which a contact is compressed by its load.
+// Fraction of the compression under its last impulse beyond which the overlap of a contact counts
+// as due to its load.
 constexpr double kBearing = 0.25;
 // Largest overlap that the regularisation of a near-rigid contact leaves after an impact [m].
 constexpr double kImpactOverlap = 2e-6;
-// Largest speed that it lets through [m/s]: it leaves in the next step at half of that.
+// Largest approach speed that it leaves after an impact [m/s]. In the next step, the bodies
+// separate at half of it.
 constexpr double kImpactSpeed = 5e-4;
 
 // Regularisation of a contact: near-rigid, or its own compliance if that is larger. A near-rigid
-// contact lets R/w of the impulse that stops it through as a velocity; `impact` is the speed at
-// which it would overlap without it, beyond what gravity gives in a step [m/s].
+// contact leaves the fraction R/w of the approach speed. `impact`: speed at which the bodies would
+// overlap without it, beyond the speed that gravity adds in a step [m/s].
 Vector3d Regularisation(const ConstraintSystem::Contact& contact, double beta, double sigma,
                         double impact, double h) {
   const double w = std::sqrt(contact.W.squaredNorm()) / 3;
@@ -57,7 +59,7 @@ Vector3d Regularisation(const ConstraintSystem::Contact& contact, double beta, d
   return {R_t, R_t, std::max(R_n, compliant)};
 }
 
-// Positions need not be exact: what is left of an overlap is taken away in the next steps.
+// Positions need not be exact: the next steps remove the rest of an overlap.
 constexpr double kRecoveryTolerance = 1e-3;
 constexpr int kMaxRecoveryIterations = 2;
 
@@ -152,7 +154,7 @@ class ConvexStepper final : public Stepper {
     std::vector<double> residuals;
   };
 
-  // β of a contact: that of the option, or of its side that is less rigid.
+  // β of a contact: the option if it is set, else the larger β of its sides.
   double FindBeta(const ContactPoint& point) const {
     if (model_.method.convex.beta > 0) return model_.method.convex.beta;
     double beta = FrameSet::kRigidBeta;
@@ -174,7 +176,7 @@ class ConvexStepper final : public Stepper {
       const ConstraintSystem::Contact& contact = system.contacts[c];
       ConvexProblem::Contact& added = problem.contacts.emplace_back();
       const Vector3d& last = stages_.warm_start.contacts[c];
-      // what gravity gives in a step is a load, where there has been one
+      // with an impulse in the last step, the speed that gravity adds is due to a load
       const double by_load = last.z() > 0 ? 2 * h * gravity_ : 0;
       const double impact = -CalcContactVelocity(system, c, system.v_star).z() -
                             std::max(0.0, contact.gap) / h - by_load;
@@ -182,19 +184,19 @@ class ConvexStepper final : public Stepper {
       const Vector3d under_load = Regularisation(contact, beta, options.sigma, 0, h);
       const double relaxation = h + contact.relaxation_time,
                    borne = under_load.z() * last.z() * relaxation, overlap = -contact.gap;
-      // a contact compressed by a load beside which the impact is small keeps its compliance:
-      // another one in every step would keep light bodies between heavy ones in motion
+      // a contact under a load that outweighs the impact keeps its compliance: changing it in every
+      // step would keep light bodies between heavy ones in motion
       const double w = std::sqrt(contact.W.squaredNorm()) / 3;
       const bool bears = overlap > kBearing * borne && w * last.z() > impact;
       added.R = bears || !(impact > 0) ? under_load
                                        : Regularisation(contact, beta, options.sigma, impact, h);
       added.friction = contact.friction;
-      // Overlap may remain, but for twice what the last impulse bore its load by: with less a load
-      // would sink into the contact, until its overlap were taken away and it sank again. An
-      // impulse that compressed the contact less was that of an impact.
+      // Overlap may remain, except for twice the compression under the last impulse: with less, a
+      // load would sink into the contact until its overlap is removed, and then sink again. If the
+      // overlap is much less than this compression, the last impulse was that of an impact.
       const double loaded = overlap > kBearing * borne ? 2 * borne : 0;
       const double remains = std::clamp(overlap - loaded, 0.0, contact.allowed_overlap);
-      // an open gap may close within the step, but does not resist before
+      // an open gap may close within the step; only then does the contact act
       added.v_hat = Vector3d(0, 0, overlap < 0 ? overlap / h : (overlap - remains) / relaxation);
       if (problem.law != nullptr) {
         added.lagged = last.z();
@@ -250,8 +252,8 @@ class ConvexStepper final : public Stepper {
     outcome->is_recovering = Recover(island, h, work);
   }
 
-  // Finds the velocities that advance an island's positions, where its rigid bodies overlap: those
-  // of the same problem with contacts that recover. Returns whether there is anything to do.
+  // Finds velocities that advance an island's positions if its rigid bodies overlap: the solution
+  // of the same problem with recovery velocities at the contacts. Returns whether it solved again.
   bool Recover(const solvers::IslandView& island, double h, Work* work) {
     const double recovery_speed = model_.contact.recovery_speed;
     if (!(recovery_speed > 0)) return false;
@@ -339,7 +341,7 @@ class ConvexStepper final : public Stepper {
     return worst;
   }
 
-  // Why the step ended; `is_met`: its own criterion is met.
+  // Reason why the step ended. `is_met`: whether the method's criterion is met.
   solvers::StopReason EndOf(bool is_met, const StepReport& report) const {
     if (is_met) return solvers::StopReason::kConverged;
     const bool is_linearised = report.compromises[Compromise::kRelinearisationLimit] > 0;
@@ -360,7 +362,7 @@ class ConvexStepper final : public Stepper {
   const double gravity_ = std::sqrt(model_.gravity.squaredNorm());  // [m/s²]
   StepStages stages_;
   Turning turning_{model_};
-  std::vector<double> closing_;                       // of each contact, by turning [m]
+  std::vector<double> closing_;                       // by rotation, per contact [m]; see Turning
   std::vector<ConvexProblem::Contact> contact_laws_;  // as solved, of the whole system
   std::vector<ConvexProblem::Row> row_laws_;
   std::vector<Work> work_;  // of islands of several blocks, in their order

@@ -24,16 +24,17 @@ constexpr int kMaxStaleRounds = 5, kMaxBalanceRounds = 20;
 constexpr double kSweepTolerance = 0.5;
 constexpr double kMinCompliance = 1e-6;  // of a rigid constraint, relative to its W
 
-// Residual of the contact laws beyond which a step takes the directions at its start.
+// Residual of the contact laws beyond which a step is solved with the directions at its start.
 constexpr double kMaxEndResidual = 1e-2;
-// A step has this many times the recursions of one solution for all its relinearisations,
-// re-detections and attempts, so that a solution that does not converge is not repeated with each.
+// Recursions allowed in a step, as a multiple of max_recursions. All relinearisations,
+// re-detections and attempts share them, so that a solution that does not converge is not repeated
+// in each.
 constexpr int kMaxRecursionsFactor = 3;
-// Contacts and constraints up to which sweeps cost less than Newton's method.
+// Number of contacts and constraints up to which sweeps cost less than Newton's method.
 constexpr int kMaxSwept = 12;
 
-// Sweeps that stop at their tolerance may leave a larger residual at the end of the step. Each
-// further attempt then has this part of the tolerance of the one before.
+// If sweeps meet their tolerance but the residual at the end of the step is too large, another
+// attempt multiplies the tolerance by this.
 constexpr double kSharpening = 0.1;
 constexpr int kMaxAttempts = 3;
 
@@ -75,14 +76,14 @@ class CorrectiveStepper final : public Stepper {
     const bool is_single = model_.method.corrective.scheme == CorrectiveOptions::Scheme::kSingle;
     const CorrectiveOptions& options = model_.method.corrective;
     const double tolerance = options.tolerance;
-    // within a plan, only stale tangents are renewed
+    // with a fixed number of recursions, only stale tangents are renewed
     SolveLimits limits{.relinearisations = {kMaxStaleRounds}};
     if (is_single) limits.redetections = 0;
     if (IsUnlimited()) limits.relinearisations = {kMaxBalanceRounds, tolerance};
     bool is_settled = true;
     sweep_tolerance_ = kSweepTolerance * tolerance;
     recursions_left_ = kMaxRecursionsFactor * options.max_recursions;
-    bool keeps = false;  // the last solution, for another attempt
+    bool keeps = false;  // whether another attempt starts from the last solution
     const SolveCalls method{
         [&](int relinearisation) {
           const bool continues = keeps && !is_single && !Sweeps();
@@ -91,7 +92,7 @@ class CorrectiveStepper final : public Stepper {
           return Correct(*state, h, continues, report);
         },
         [&] { return CalcSolvedBalance(); },
-        // the step is judged by its residual at the end, whatever the sweeps found
+        // the step is judged by its residual at the end, not by that of the sweeps
         [&](int attempt) {
           timer.Lap(Phase::kSolve);
           is_settled = stages_.system.blocks.empty() || correction_.result().converged;
@@ -243,16 +244,15 @@ class CorrectiveStepper final : public Stepper {
     for (std::size_t c = 0; c < num_contacts; ++c) stages_.contacts.points[c].R_WC = frames_[c];
   }
 
-  // Relative residual of the momentum balance under the impulses found, along the directions that
-  // they were found with: what a relinearisation can take away.
+  // Relative residual of the momentum balance under the impulses found, with the directions of the
+  // solution. Relinearisation can reduce it.
   double CalcSolvedBalance() {
     if (stages_.system.blocks.empty())
       return CalcStepResidual(solution_.v, solution_.impulses, &stages_);
     return CalcBalance(correction_.result().impulse);
   }
 
-  // The same along the directions at the end of the step. SINGLE is judged by its one
-  // linearisation.
+  // The same with the directions at the end of the step. SINGLE is judged by its one linearisation.
   double CalcEndBalance() {
     if (stages_.system.blocks.empty()) return CalcSolvedBalance();
     const std::vector<Vector3d>& found = correction_.result().impulse;
@@ -267,7 +267,7 @@ class CorrectiveStepper final : public Stepper {
     return CalcBalance(end_impulses_);
   }
 
-  // `impulses` of contacts and constraints, in the problem's frames.
+  // The same under `impulses` of contacts and constraints, in the problem's frames.
   double CalcBalance(std::span<const Vector3d> impulses) {
     solvers::CalcMappedImpulses(problem_, impulses, &mapped_impulses_);
     exerted_.assign(solution_.v_participating.size(), 0.0);
@@ -279,7 +279,7 @@ class CorrectiveStepper final : public Stepper {
     return CalcStepResidual(solution_.v, exerted_, std::sqrt(size), &stages_);
   }
 
-  // The balance's, or that of the contact and constraint laws at the end, whichever is larger.
+  // The larger of the residuals of the balance and of the contact and constraint laws at the end.
   double CalcEndResidual(double h) {
     const double balance = CalcEndBalance();
     if (stages_.system.blocks.empty()) return balance;
@@ -287,7 +287,7 @@ class CorrectiveStepper final : public Stepper {
                                                       correction_.diagonals(), correction_.y(), h));
   }
 
-  // Whether `recursions` is a plan that may be exceeded, and no limit.
+  // Whether a solution may take more recursions than `recursions`.
   bool IsUnlimited() const {
     const CorrectiveOptions& options = model_.method.corrective;
     return options.max_recursions > options.recursions;
@@ -298,7 +298,7 @@ class CorrectiveStepper final : public Stepper {
     return system.contacts.size() + system.rows.size() <= kMaxSwept || !IsUnlimited();
   }
 
-  // Builds the problem of the posed step, at its start.
+  // Builds the problem at the start of the step.
   void MakeProblem(const State& state, double h) {
     const int num_contacts = static_cast<int>(stages_.system.contacts.size());
     const int num_rows = num_contacts + static_cast<int>(stages_.system.rows.size());
@@ -314,7 +314,8 @@ class CorrectiveStepper final : public Stepper {
     if (Sweeps()) FindSprings();
   }
 
-  // Finds the impulses from guess_, or from those and the frames at the end of the last call.
+  // Finds the impulses, from guess_ or, if `continues`, from the impulses and frames of the last
+  // call.
   absl::Status Correct(const State& state, double h, bool continues, StepReport* report) {
     if (stages_.system.blocks.empty()) return absl::OkStatus();
     if (!continues) MakeProblem(state, h);
@@ -346,7 +347,7 @@ class CorrectiveStepper final : public Stepper {
       report->compromises[Compromise::kRecursionsOverPlan] +=
           std::max(0, result.recursions - options.recursions);
       if (IsUnlimited() && !result.converged && result.residual > kMaxEndResidual) {
-        // along the directions at the start, which are taken instead, contacts gain no energy
+        // solve with the directions at the start instead: with them, contacts gain no energy
         ++report->compromises[Compromise::kStartDirections];
         geometry_.Reset(&problem_);
         of_solver.scheme = solvers::CorrectionOptions::Scheme::kSingle;

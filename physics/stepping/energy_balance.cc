@@ -6,13 +6,13 @@
 namespace pliant::physics {
 namespace {
 
-// Drives, and springs between bodies, whose energy is not that of a body.
+// True for drives, and for springs between bodies, whose energy belongs to no body.
 bool IsOutside(const ConstraintRow& row) {
   return row.source == ConstraintSource::kActuator || row.source == ConstraintSource::kSpring ||
          (row.source == ConstraintSource::kConstraint && std::isfinite(row.stiffness));
 }
 
-// Velocities of the participants half-way between the start and the end of the step.
+// Mean of the participants' velocities at the start and at the end of the step.
 void CalcMeanVelocities(std::span<const double> v, const StepStages& stages,
                         EnergyScratch* scratch) {
   GatherParticipants(stages.blocks.v_start, stages.blocks, stages.participation, &scratch->mean);
@@ -32,7 +32,7 @@ double CalcSuppliedWork(std::span<const double> v, const solvers::Impulses& impu
     if (!blocks.sleeping.sleeps(b))
       work += blocks.steps[b]->CalcInputWork(blocks.spaces.Part(b, v));
 
-  // b is the part of a contact's velocity that is prescribed
+  // b is the prescribed part of a contact's velocity
   for (std::size_t c = 0; c < system.contacts.size(); ++c) {
     work -= impulses.contacts[c].dot(system.contacts[c].bias);
     if (stages.impacts.is_any)

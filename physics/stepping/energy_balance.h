@@ -11,12 +11,12 @@ struct EnergyScratch {
   std::vector<double> mean, end;  // velocities
 };
 
-// Work done on the bodies over a step by all that is outside of them [J]: inputs, drives, springs
-// between bodies and prescribed motions. `v` are the solved velocities, by StepBlocks::spaces.
+// Work done on the bodies over a step by inputs, drives, springs between bodies and prescribed
+// motions [J]. `v` are the solved velocities, by StepBlocks::spaces.
 //
-// An impulse works along the mean of the velocities at the start and the end, by which the kinetic
-// energy changes. Gravity is no work but potential energy; friction, limits and rigid joints take
-// energy and supply none.
+// The work of an impulse is its product with the mean of the velocities at the start and at the
+// end, which is its change of the kinetic energy. Gravity counts as potential energy; friction,
+// limits and rigid joints supply no energy.
 double CalcSuppliedWork(std::span<const double> v, const solvers::Impulses& impulses,
                         const StepStages& stages, EnergyScratch* scratch);
 

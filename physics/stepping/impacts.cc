@@ -11,22 +11,25 @@ using solvers::ConstraintSystem;
 using solvers::ConvexProblem;
 using solvers::IslandView;
 
-// Regularisation of contacts and joints, relative to their compliances W: the error of an impact.
+// Regularisation of contacts and joints, relative to their compliances W. It is the
+// relative error of an impact.
 constexpr double kImpactRegularisation = 1e-8;
 constexpr double kImpactTolerance = 1e-10;
-// Collisions followed in a step, for each contact of an island.
+// Maximum number of collisions that are followed in a step, per contact of an island.
 constexpr int kMaxImpactsPerContact = 8;
 // Contacts with gaps below this are closed [m].
 constexpr double kClosedGap = 1e-6;
-// Corrections of the normal velocity, to which friction in a convex problem adds μ times the slip.
+// Maximum number of corrections of the normal velocity, to which friction in a convex problem adds
+// μ times the slip.
 constexpr int kMaxCorrections = 8;
 constexpr double kSpeedTolerance = 1e-10;  // of the speed after a collision, relative
-// Halvings of the restitution of a collision that would gain energy.
+// Maximum number of halvings of the restitution of a collision that would gain energy.
 constexpr int kMaxHalvings = 4;
 
 // Stabilisation velocity of a contact that exerts nothing [m/s].
 constexpr double kOpen = -1e6;
-// Gain of energy in a collision that counts as rounding, relative to what its impulse turns over.
+// Gain of energy in a collision that counts as rounding, relative to the energy that its impulse
+// exchanges.
 constexpr double kGainTolerance = 1e-6;
 
 // A problem of an island in which no contact and no row exerts anything.
@@ -130,8 +133,8 @@ class ImpactSolver {
     }
   }
 
-  // The acceleration without collisions, and the velocities of the parabola at the start. Closed
-  // contacts hold, unless they collide at once.
+  // Finds the acceleration without collisions, and the velocities with which the parabola starts.
+  // Closed contacts hold, unless they collide at once.
   void FindFreeMotion() {
     std::vector<double>&v = scratch_.v, &free = scratch_.free;
     MakeFreeProblem(*island_, &scratch_.problem);
@@ -157,7 +160,8 @@ class ImpactSolver {
            0.5 * t * t * ContactChange(c, scratch_.acceleration).z();
   }
 
-  // The contact that collides next, from time *t on, and its time; −1: none in this step.
+  // Returns the contact that collides next, from time *t on, and sets *t; −1 if none does in this
+  // step.
   int FindNext(double* t) const {
     int next = -1;
     double first = h_;
@@ -182,7 +186,7 @@ class ImpactSolver {
     return next;
   }
 
-  // Solves the collision of contact c at time t, and shifts the system by it.
+  // Solves the collision of contact c at time t, and applies it to velocities and gaps.
   void Collide(int c, double t) {
     std::vector<double>&before = scratch_.before, &after = scratch_.after;
     before = scratch_.v;
@@ -232,7 +236,8 @@ class ImpactSolver {
     }
   }
 
-  // By the work of the impulses along the mean of the velocities before and after.
+  // Computes the gain from the work of the impulses with the mean of the velocities before and
+  // after.
   bool HasGainedEnergy() const {
     double work = 0, size = 0;
     const std::vector<Vector3d>& gamma = scratch_.result.gamma;
@@ -291,7 +296,7 @@ void ApplyImpacts(StepStages* stages, ImpactScratch* scratch) {
       system.linear_term[i] += impacts.exerted[i];
     return;
   }
-  // v* + A⁻¹ p, where the method reads no linear term
+  // methods that read no linear term get v* + A⁻¹ p
   std::vector<double>& linear_term = scratch->linear_term;
   linear_term = impacts.exerted;
   system.linear_term.swap(linear_term);

@@ -72,7 +72,7 @@ void NonsmoothLinearisation::MakeSystem(const FixedLinearisation& given) {
     added.first_entry = static_cast<int>(system_.entries.size());
     added.num_entries = add_entries(i, 3);
     added.bias = given.displacements[i] / given.h;
-    if (given.is_exact) added.bias.z() = 0;  // is a gap there
+    if (given.is_exact) added.bias.z() = 0;  // the normal part is the gap
     added.W = given.diagonals[i];
     solved_.push_back(i);
   }
@@ -134,12 +134,12 @@ bool NonsmoothLinearisation::SolveOnCones(const FixedLinearisation& given, const
   cone_problem_.island = island;
   contact_guess_.clear();
   row_guess_.clear();
-  double scale = 0;  // the largest velocity that an impulse gives, or takes away [m/s]
+  double scale = 0;  // largest velocity that an impulse causes or stops [m/s]
   const auto measure = [&](int i) {
     scale = std::max(scale, given.diagonals[i](2, 2) * std::abs((*impulses)[i].z()));
     scale = std::max(scale, -given.displacements[i].z() / h);
   };
-  // compliance is that of impulses, as h (v + R λ)
+  // the problem's compliance is h² times that of impulses: h (v + R λ)
   for (const int c : island.contacts) {
     const int i = solved_[c];
     const CorrectiveContact& contact = given.problem.contacts[i];

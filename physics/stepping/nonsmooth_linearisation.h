@@ -13,13 +13,13 @@
 
 namespace pliant::physics {
 
-// Solves linearisations of the corrective method island by island with the Newton's methods of the
-// other two. Keeps its memory.
+// Solves linearisations of the corrective method island by island, with Newton's methods of the
+// convex and of the nonsmooth method. Reuses its memory.
 //
-// A proximal step takes the solver of the convex method. From the given impulses λ₀ it finds
+// A proximal step uses the solver of the convex method. From the given impulses λ₀ it finds
 //   λ = the point of the friction cone that is nearest to λ₀ − (u + μ ‖u_t‖₀ e_n) / R
 // with the slip speed ‖u_t‖₀ at λ₀, which makes Coulomb's law the complementarity of a convex
-// problem (de Saxcé). Where λ = λ₀, Coulomb's law holds for any R. Where such steps do not converge
+// problem (de Saxcé). At λ = λ₀, Coulomb's law holds for any R. If such steps do not converge
 // in ‖u_t‖₀, the nonsmooth method's Newton iteration on the friction cones solves for both at once.
 class NonsmoothLinearisation final : public solvers::LinearisationSolver {
  public:
@@ -27,7 +27,7 @@ class NonsmoothLinearisation final : public solvers::LinearisationSolver {
              std::vector<Eigen::Vector3d>* impulses) override;
 
  private:
-  // Fills the system: velocities are changes by the impulses, with v* = 0.
+  // Fills the system. Its velocities are changes due to the impulses, with v* = 0.
   void MakeSystem(const solvers::FixedLinearisation& given);
   void StepProximally(const solvers::FixedLinearisation& given, const solvers::IslandView& island,
                       std::vector<Eigen::Vector3d>* impulses);
@@ -35,8 +35,8 @@ class NonsmoothLinearisation final : public solvers::LinearisationSolver {
                     std::vector<Eigen::Vector3d>* impulses);
 
   solvers::ConstraintSystem system_;
-  std::vector<int> solved_;  // contacts of the linearisation in the order of the system's
-  int num_contacts_ = 0;     // of them; rows follow
+  std::vector<int> solved_;  // index in the linearisation of each contact of the system
+  int num_contacts_ = 0;     // of solved_; rows follow
   Islands islands_;
   // of a proximal step
   solvers::ConvexProblem convex_problem_;

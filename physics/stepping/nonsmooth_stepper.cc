@@ -21,7 +21,7 @@ using solvers::NonsmoothProblem;
 constexpr int kMaxSerialIslandRows = 64;
 // limit on μ, beyond which no loaded contact slips: wider cones cost digits and gain nothing
 constexpr double kMaxConeFriction = 1e4;
-// the tolerance of a law computed again, relative to that of the solver
+// tolerance of the recomputed residual of the laws, relative to that of the solver
 constexpr double kLawRounding = 1.001;
 
 solvers::NonsmoothOptions ToSolver(const NonsmoothOptions& options) {

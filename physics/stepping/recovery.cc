@@ -11,7 +11,8 @@ using solvers::ConstraintSystem;
 using solvers::ConvexProblem;
 using solvers::IslandView;
 
-// With it, rigid contacts push bodies apart [m/s].
+// Limit on the velocity with which a rigid contact separates bodies whose overlap is removed by
+// position [m/s].
 constexpr double kNegligibleSpeed = 1e-3;
 // Regularisation of contacts and joints, relative to their compliances W.
 constexpr double kPositionRegularisation = 1e-5;
@@ -25,7 +26,8 @@ bool IsRecoverable(const ConstraintSystem& system, int contact) {
   });
 }
 
-// A joint that holds, or a limit that does not close further; drives and friction do nothing.
+// Row of a joint that holds, or of a limit that closes no further; drives and friction exert
+// nothing.
 ConvexProblem::Row HoldRow(const ConstraintSystem& system, int k, std::span<const double> v) {
   const ConstraintSystem::Row& row = system.rows[k];
   ConvexProblem::Row held{};
@@ -44,8 +46,8 @@ ConvexProblem::Row HoldRow(const ConstraintSystem& system, int k, std::span<cons
   return held;
 }
 
-// The smallest change of an island's velocities v* with which its contacts open by find_rate(c,
-// rate), and its joints hold.
+// Poses the problem of the smallest change of an island's velocities v* with which its contacts
+// open by find_rate(c, rate) and its joints hold.
 template <typename FindRate>
 void PoseRecovery(const solvers::Impulses& impulses, const FindRate& find_rate,
                   const IslandView& island, const ConstraintSystem& system,
@@ -76,7 +78,7 @@ void LimitRecovery(std::span<const ContactPoint> contacts, double recovery_speed
     ConstraintSystem::Contact& contact = system->contacts[c];
     contact.allowed_overlap = 0;
     if (!(contact.gap < 0) || std::isfinite(contact.stiffness)) continue;
-    // overlap of nodes is taken away by velocity: their shapes follow
+    // overlap at nodes is removed by velocity, since their bodies deform
     const bool by_position =
         contacts[c].is_between_frames() && IsRecoverable(*system, static_cast<int>(c));
     const double speed = by_position ? std::min(recovery_speed, kNegligibleSpeed) : recovery_speed;
@@ -90,7 +92,7 @@ double CalcRecoveryRate(const ConstraintSystem::Contact& contact, const ContactP
   if (!point.is_between_frames() || std::isfinite(contact.stiffness)) return 0;
   if (!(contact.allowed_overlap > 0 || turning > kTolerableOverlap)) return 0;
   const double overlap = -(contact.gap + h * rate) + turning;
-  // a contact that bears half of its overlap or more opens or closes by its own law
+  // if the load causes half of the overlap or more, the contact law alone decides
   if (!(overlap > 2 * borne + kTolerableOverlap)) return 0;
   return std::max(0.0, std::min(recovery_speed - rate + turning / h, (overlap - borne) / h));
 }
@@ -100,7 +102,7 @@ bool RecoverPositions(std::span<const ContactPoint> contacts, const solvers::Imp
                       Turning* turning, RecoveryScratch* scratch, std::vector<double>* v) {
   if (!(recovery_speed > 0)) return false;
   const double h = system->h;
-  // overlap to be taken away, at the end of the step [m]
+  // recovery rate of a contact [m/s]
   const auto find_rate = [&](int c, double rate) {
     return CalcRecoveryRate(system->contacts[c], contacts[c], rate, 0, scratch->turning[c],
                             recovery_speed, h);
@@ -122,7 +124,7 @@ bool RecoverPositions(std::span<const ContactPoint> contacts, const solvers::Imp
         system->linear_term.swap(scratch->linear_term);
         is_any = true;
       }
-      // the velocities found so far take the place of the free motion
+      // the velocities found so far replace the free motion
       scratch->v_star = *v;
       system->v_star.swap(scratch->v_star);
       PoseRecovery(impulses, find_rate, island, *system, &scratch->problem);

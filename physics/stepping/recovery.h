@@ -11,11 +11,11 @@
 
 namespace pliant::physics {
 
-// Overlap of rigid bodies is taken away by their positions, at most at the recovery speed. If it
-// were taken away by a velocity, the bodies would keep it: a rebound that nobody asked for.
+// Overlap of rigid bodies is removed from their positions, at most at the recovery speed.
+// Velocities that removed it would persist as an unphysical rebound.
 
-// Bodies that are moved apart turn otherwise than the solution did. They are moved again, in this
-// many rounds at most, where more overlap is left than tolerated [m].
+// Bodies that are moved apart rotate differently than in the solution. If more overlap is left than
+// is tolerable [m], they are moved again, in at most this many rounds.
 constexpr int kMaxRecoveryRounds = 3;
 constexpr double kTolerableOverlap = 2e-5;
 
@@ -24,17 +24,20 @@ inline double MinRecoveryRate(int round, double h) {
   return round > 0 ? kTolerableOverlap / h : 0;
 }
 
-// Limits the velocity with which rigid contacts push overlapping bodies apart: the rest of their
-// overlap may remain (ConstraintSystem::Contact::allowed_overlap). The velocity is negligible where
-// RecoverPositions takes the overlap away, and the recovery speed elsewhere. Contacts with a
-// stiffness are springs, which may push.
+// Limits the velocity with which rigid contacts separate overlapping bodies: the rest of their
+// overlap may remain (ConstraintSystem::Contact::allowed_overlap). The limit is negligible where
+// RecoverPositions removes the overlap, and the recovery speed elsewhere. Contacts with a stiffness
+// are springs and not limited.
 void LimitRecovery(std::span<const ContactPoint> contacts, double recovery_speed,
                    solvers::ConstraintSystem* system);
 
-// Velocity [m/s] with which a contact is to take overlap away by position in the step, given its
-// gap's rate at the solution, the part of its overlap that bears a load and by how much more it
-// closes as its bodies turn (Turning) [m]; 0 where there is nothing to do. Overlap from turning is
-// taken away in the step in which it arises, other at the recovery speed.
+// Velocity with which a contact removes overlap by position in the step [m/s]; 0 if there is
+// nothing to do. Overlap from rotation is removed in the step in which it arises, other overlap at
+// the recovery speed.
+//
+// rate     of the gap at the solution [m/s]
+// borne    overlap due to the contact's load [m]
+// turning  further closing of the gap as its bodies rotate, see Turning [m]
 double CalcRecoveryRate(const solvers::ConstraintSystem::Contact& contact,
                         const ContactPoint& point, double rate, double borne, double turning,
                         double recovery_speed, double h);
@@ -51,10 +54,7 @@ struct RecoveryScratch {
 // ones, so that less overlap is left at the end of the step. In each island this is the smallest
 // change, in the norm of A, with which overlapping contacts open at the recovery speed at most,
 // others neither close beyond their gaps nor overlap more, and joints hold: a convex problem
-// without friction.
-//
-// Returns whether v has changed.
-// `turning` has been started for the step.
+// without friction. Needs turning->Start. Returns whether v has changed.
 bool RecoverPositions(std::span<const ContactPoint> contacts, const solvers::Impulses& impulses,
                       double recovery_speed, const Islands& islands,
                       solvers::ConstraintSystem* system, Turning* turning, RecoveryScratch* scratch,

@@ -12,9 +12,9 @@ bool IsCoupled(const StepStages& stages, int b) {
          stages.participation.index_of_block[b] >= 0;
 }
 
-// Gain of energy that is accepted, relative to the energy that a block turns over.
+// Accepted gain of energy, as in LaggedBalance::CalcRelativeGain.
 constexpr double kMaxRelativeGain = 1e-3;
-// Rounds in which blocks are posed ahead, of which the last one is accepted as it is.
+// Maximum number of rounds in which blocks are posed ahead; the result of the last is accepted.
 constexpr int kMaxRoundsAhead = 3;
 
 // Updates the system's blocks after balances have changed, to solve again from the last solution.
@@ -42,7 +42,7 @@ absl::StatusOr<bool> PoseGainingBlocksAhead(std::span<const double> v,
   blocks.ForEachBlock([&](int b) {
     LaggedBalance* lagged = blocks.abilities[b].lagged;
     if (lagged == nullptr || blocks.sleeping.sleeps(b)) return;
-    // a body that is held and touches nothing meets no impact
+    // a body that follows a prescribed one and touches nothing has no impact
     const bool is_held = !blocks.followed_bodies[b].empty();
     if (is_held && stages->participation.index_of_block[b] < 0) return;
     const std::span<const double> v_b = blocks.spaces.Part(b, v);

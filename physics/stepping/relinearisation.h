@@ -9,11 +9,11 @@
 
 namespace pliant::physics {
 
-// When nonlinear momentum balances are relinearised at the solution.
+// Limits on relinearising nonlinear momentum balances at the solution.
 struct RelinearisationLimits {
   int max_count = 0;
   // Relative residual of the nonlinear momentum balance at which relinearisation stops; 0:
-  // relinearise wherever tangents are stale, whatever the residual.
+  // relinearise all stale tangents regardless of the residual.
   double tolerance = 0;
 };
 
@@ -28,9 +28,9 @@ absl::StatusOr<bool> RelineariseStep(std::span<const double> v,
                                      const RelinearisationLimits& limits, int round,
                                      StepStages* stages, StepReport* report);
 
-// Poses blocks again that gained energy in the step to v because of what their balance takes from
-// the start of the step (BlockStep::CalcRelativeGain), and updates the system's blocks. `round`
-// counts from 0. Returns whether to solve again; INTERNAL as above.
+// Poses blocks ahead that gain energy in the step to v, since their balance is lagged
+// (LaggedBalance::CalcRelativeGain), and updates the system's blocks. `round` counts from 0.
+// Returns whether to solve again; INTERNAL as above.
 absl::StatusOr<bool> PoseGainingBlocksAhead(std::span<const double> v,
                                             std::span<const double> v_participating, int round,
                                             StepStages* stages, StepReport* report);

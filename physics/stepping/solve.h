@@ -21,8 +21,9 @@ struct SolveLimits {
 struct StepSolution {
   std::vector<double> v_participating;
   std::vector<double> v;  // all velocities, by StepBlocks::spaces
-  // Velocities that advance the configuration, of the participants and all, where they differ from
-  // the solved ones: overlap is taken away by position, and bodies collide in the course of a step.
+  // Velocities that advance the configuration, of the participants and of all blocks, if they
+  // differ from the solved ones: overlap is removed by position, and bodies collide within the
+  // step.
   bool has_v_position = false;
   std::vector<double> v_moving, v_position;
   solvers::Impulses impulses;  // without those of collisions
@@ -30,7 +31,7 @@ struct StepSolution {
   EnergyScratch energy;
 };
 
-// What a method contributes to the solution of a step.
+// Parts of the solution of a step that a method provides.
 template <typename Solve, typename CalcResidual, typename MeetsTolerance, typename Recover>
 struct SolveCalls {
   // Called with k = 0 after contact detection, and with the number of relinearisations since then.
@@ -39,15 +40,15 @@ struct SolveCalls {
   Solve solve;
   // Residual of the momentum balance at the solution.
   CalcResidual calc_residual;
-  // Whether the step ends with the solution, where there are no further contacts: it meets the
-  // method's tolerance, or another attempt would not. `attempt` counts from 0.
+  // Whether to end the step with the solution once there are no new contacts: it meets the method's
+  // tolerance, or another attempt would not. `attempt` counts from 0.
   MeetsTolerance meets_tolerance;
-  // Takes overlap away by position: sets solution->v_moving and returns true where there is any.
+  // Removes overlap by position: sets solution->v_moving and returns true if there is any.
   Recover recover;
 };
 
-// Solves with the contacts of the system: relinearises stale tangents at the solution, poses blocks
-// that gained energy ahead, and solves again. `rounds_ahead` counts the latter.
+// Solves with the contacts of the system: relinearises stale tangents at the solution, poses ahead
+// the blocks that gained energy, and solves again. `rounds_ahead` counts the latter rounds.
 template <typename... F>
 absl::Status SolveSystem(const RelinearisationLimits& limits, StepStages* stages,
                          StepReport* report, StepSolution* solution, const SolveCalls<F...>& method,
@@ -70,8 +71,8 @@ absl::Status SolveSystem(const RelinearisationLimits& limits, StepStages* stages
   }
 }
 
-// Solves a posed step: with its contacts, then with those that the solution makes, and once more
-// while the solution does not meet the tolerance. In the end, overlap is taken away.
+// Solves a posed step: with its contacts, then with those along the solution, and again while the
+// solution does not meet the tolerance. At the end, overlap is removed.
 template <typename... F>
 absl::Status SolveStep(const State& state, const SolveLimits& limits, StepStages* stages,
                        StepReport* report, StepSolution* solution, const SolveCalls<F...>& method) {
@@ -107,8 +108,7 @@ absl::Status SolveStep(const State& state, const SolveLimits& limits, StepStages
   return CompleteStep(solution->v_moving, *stages, &solution->v_position);
 }
 
-// The same for methods that solve once, with the residual under impulses along the directions at
-// the start of the step.
+// The same for methods that make one attempt. Their residual is that of CalcStepResidual.
 template <typename Solve, typename Recover>
 absl::Status SolveStep(const State& state, const SolveLimits& limits, StepStages* stages,
                        StepReport* report, StepSolution* solution, const Solve& solve,
@@ -140,7 +140,7 @@ inline void CommitStep(const StepSolution& solution, StepStages* stages, State* 
                        StepReport* report) {
   CommitStep(solution.v, solution.has_v_position ? solution.v_position : solution.v,
              solution.impulses, stages, state, report);
-  // collisions are not remembered, since they say nothing of the forces in the next step
+  // impulses of collisions warm-start no further step, since they do not persist
   ReportImpacts(*stages, report);
 }
 

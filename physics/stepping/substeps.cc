@@ -9,13 +9,14 @@
 namespace pliant::physics {
 namespace {
 
-// Energy that a step may gain, relative to what its bodies hold in motion and deformation.
+// Energy that a step may gain, relative to the kinetic and elastic energy of its bodies.
 constexpr double kMaxStepGain = 1e-3;
-// Angle by which bodies may turn in a step before they are suspected of it [rad].
+// Rotation of a body in a step beyond which the energy of the step is checked [rad].
 constexpr double kSmallTurn = 0.05;
-// Where nothing turns, bodies may gain what lifts them by this [m].
+// If nothing turns, bodies may gain the energy that lifts them by this [m].
 constexpr double kSmallLift = 1e-3;
-// Bodies whose energy is below that of this speed may gain a part of the latter [m/s].
+// The reference of kMaxStepGain includes the kinetic energy of all bodies at this speed, for slow
+// bodies [m/s].
 constexpr double kSlowSpeed = 0.05;
 
 // Pose half-way of a motion with constant velocities.
@@ -80,7 +81,7 @@ void AddConstraintForces(const std::vector<ConstraintForce>& more,
   }
 }
 
-// Adds the report of the substep that follows, which takes `part` of both.
+// Adds the report of the next substep, which is the fraction `part` of both.
 void AddReport(const StepReport& next, double part, StepReport* report) {
   report->converged = report->converged && next.converged;
   report->stalled = report->stalled || next.stalled;
@@ -115,14 +116,14 @@ void AddReport(const StepReport& next, double part, StepReport* report) {
   report->seconds += next.seconds;
 }
 
-// Converts the impulses that a state remembers to steps of another length.
+// Converts the impulses stored in a state to steps of another length.
 void ScaleMemory(double factor, State* state) {
   for (ContactMemory& memory : state->contacts) memory.impulse_W *= factor;
   for (ConstraintMemory& memory : state->constraints) memory.impulse *= factor;
   for (ConstraintForce& force : state->resting_constraints) force.impulse *= factor;
 }
 
-// The energies of the state that was judged last: a step mostly begins where the last one ended.
+// Energies of the last state that was checked, as most steps begin where the last one ended.
 class KnownEnergies {
  public:
   Energies Find(const Model& model, const State& state) const {
@@ -182,7 +183,7 @@ class SubdividingStepper final : public Stepper {
   }
 
  private:
-  // What one level of halving keeps.
+  // Memory of one level of halving.
   struct Level {
     State start, halved;
     Inputs inputs;
@@ -204,8 +205,8 @@ class SubdividingStepper final : public Stepper {
     level.inputs = inputs;
     for (Inputs::PoseTarget& target : level.inputs.poses)
       target.X_WB = Halfway(CalcBodyPose(model_, level.start, target.body), target.X_WB);
-    // A step that does not converge is given up at the first half that does not, either: it may be
-    // that no step does. Where energy appears, less of it is better in any case.
+    // If the step does not converge and neither does a half, give up: shorter steps may not
+    // converge either. Halves of a step that gains energy may replace it without converging.
     for (const bool is_first : {true, false}) {
       StepReport* of_half = is_first ? &level.first : &level.second;
       const absl::Status half =
@@ -221,17 +222,18 @@ class SubdividingStepper final : public Stepper {
     return absl::OkStatus();
   }
 
-  // Energy beyond what a step may gain [J]; 0 where it is not judged.
+  // Energy beyond what a step may gain [J]; 0 if it is not checked.
   double CalcGain(const State& before, const State& after, double h, const StepReport& report) {
     if (!dissipates_ || !report.energy.is_exact) return 0;
-    const bool turns = Turns(model_, after, h);  // what an impact spins turns at the end
+    // at the end, when impacts have set bodies spinning
+    const bool turns = Turns(model_, after, h);
     if (!turns && !follows_directions_) return 0;
     const Energies first = known_.Find(model_, before), last = CalcEnergies(model_, after);
     known_.Keep(after, last);
     const double held = first.kinetic + first.elastic;
     const double change = last.kinetic + last.elastic + last.potential - held - first.potential;
     double allowed = kMaxStepGain * (held + negligible_energy_);
-    // contacts store energy in their compliance, and give it back
+    // contacts store energy in their compliance and release it
     if (!turns) allowed += lift_energy_;
     return change - report.energy.work - allowed;
   }

@@ -8,14 +8,14 @@ namespace pliant::physics {
 
 // Wraps a method's stepper. A step that does not converge, or that gains energy, is repeated in two
 // halves, these again, down to 1/max_substeps of the step: bodies turn and deform less in each, so
-// that the linearisation at its start says more of its end. Halves replace a step that did not
-// converge only if they do, and one that did only if they gain less energy.
+// that the linearisation at its start is more accurate at its end. Halves replace a step that did
+// not converge only if they do, and one that did only if they gain less energy.
 //
-// The energy of a step is judged where something turns; where contacts act along their directions
-// at its end, which may do work (`follows_directions`), always.
+// The energy of a step is checked if a body turns, and always if contacts act along their
+// directions at the end of the step (`follows_directions`), since they may then supply energy.
 //
 // The report is that of the whole step: impulses, work, counts and times of its substeps add up,
-// contacts are listed for each, and residuals are the largest.
+// contacts are listed for each, and residuals are the largest ones.
 std::unique_ptr<Stepper> MakeSubdividingStepper(const Model& model, std::unique_ptr<Stepper> inner,
                                                 bool follows_directions);
 

@@ -11,10 +11,10 @@ namespace {
 
 using Eigen::Vector3d;
 
-// Angle by which a body may turn in a step before its gaps are looked at [rad]: they differ by less
-// than 1e-5 m up to a radius of 0.2 m.
+// Angle by which a body may turn in a step before its gaps are examined [rad]: up to a radius of
+// 0.2 m, they differ by at most 1e-5 m.
 constexpr double kNegligibleTurn = 0.01;
-// Gap that turning may close where bodies turn by a negligible angle [m].
+// Gap that turning by a negligible angle may close [m].
 constexpr double kNegligibleClosing = 1e-5;
 
 bool IsOnFrame(const Attachment& side) {
@@ -57,7 +57,7 @@ void Turning::Start(const State& state, const StepStages& stages) {
 }
 
 // Whether a body turns by more than a negligible angle. The links of a tree are judged by the start
-// of the step, since a bound on their turns at the solution would exceed it by far.
+// of the step, since a bound at the solution would be far too large.
 bool Turning::Turns(int body, const Attachment& side, std::span<const double> v) {
   if (!IsOnFrame(side)) return false;
   const double h = stages_->system.h;

@@ -9,19 +9,20 @@
 
 namespace pliant::physics {
 
-// Contacts are solved with the rates of their gaps at the start of the step. A rigid body that
-// turns by an angle φ leaves these by φ² r / 2, for radii r of its shape: gaps close by more than
-// their rates say. This finds by how much, from the touching features at the end of the step.
+// Contacts are solved with the rates of their gaps at the start of the step. When a rigid body
+// turns by an angle φ, its points deviate from this motion by φ² r / 2, for radii r of its shape,
+// and gaps close by more than their rates predict. Turning finds the difference, from the touching
+// features at the end of the step.
 class Turning {
  public:
   explicit Turning(const Model& model);
 
-  // Prepares the search of a step from `state`, whose system is posed.
+  // Prepares Find for a step from `state`, whose system is posed.
   void Start(const State& state, const StepStages& stages);
 
-  // Writes to closing[c], for each contact c of an island, by how much its gap at the end of the
-  // step with the participating velocities `v` is smaller than by its rate [m], at least 0; 0 where
-  // it is open by its rate. Islands may be searched in parallel.
+  // Writes to closing[c], for each contact c of an island, by how much its gap after a step with
+  // the participating velocities `v` is smaller than its rate predicts [m], at least 0; 0 if the
+  // rate leaves it open. Islands may be searched in parallel.
   void Find(std::span<const int> contacts, std::span<const double> v, std::span<double> closing);
 
  private:

@@ -6,14 +6,14 @@
 
 namespace pliant::physics {
 
-// Where the mass of a body with elements is: that of each element at its centre.
+// The mass of a body is taken as point masses at the centres of its elements.
 
-// Coordinate of points p along the unit vector `direction`, p · direction, below which the part
-// `quantile` of the body's mass is [m]: with 0 and 1, those of the first and the last element.
+// Coordinate p · direction, along a unit vector, below which the fraction `quantile` of the body's
+// mass lies [m]. 0 and 1 give the coordinates of the first and of the last element.
 double CalcExtent(const Model& model, const State& state, int body,
                   const Eigen::Vector3d& direction, double quantile);
 
-// Mass in a box about Fo, of axes F and these half lengths [kg].
+// Mass in a box with centre Fo, the axes of F and these half lengths [kg].
 double CalcMassWithin(const Model& model, const State& state, int body, const RigidTransform& X_WF,
                       const Eigen::Vector3d& half_size);
 

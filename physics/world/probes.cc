@@ -338,7 +338,7 @@ ProbeValue ProbeSampler::Sample(const Probe& probe, const State& state, const St
   if (!detector_) detector_ = std::make_unique<ContactDetector>(model_);
   double deepest = 0;
   for (const ContactPoint& contact : detector_->Detect(state, h)) {
-    // the gap of features that meet later is measured along the normal that they have then
+    // a speculative gap is measured along the normal at the predicted time of contact
     if (contact.is_speculative()) continue;
     if (Concerns(probe, contact.body_a, contact.body_b)) deepest = std::max(deepest, -contact.gap);
   }

@@ -31,8 +31,8 @@ struct ProbeValue {
 //   volume               [m³]
 //   field                MIN, MAX or volume-weighted MEAN over the elements; of contact over the
 //                        surface's triangles, by area
-//   extent               how far the body reaches along a direction, see CalcExtent [m]
-//   mass_within          of the elements whose centres are in a box [kg]
+//   extent               coordinate of the body's extent along a direction, see CalcExtent [m]
+//   mass_within          mass of the elements whose centres are in a box [kg]
 //   penetration          largest overlap at this state [m], ≥ 0
 //   contact_points       rows of the step that led here; the normal points from the first body
 //                        named to the second, the impulse is on the second
@@ -63,10 +63,9 @@ int CountProbeNumbers(const Probe& probe);
 Energies CalcEnergies(const Model& model, const State& state, int body);
 
 // Vertex values of a measure for a deformable body, vertex by vertex. Deformation is a
-// volume-weighted average over the elements, and that of a particle where elements are points;
-// principal stretches and directions are those of the
-// average of F Fᵀ. Contact is that of `report`, a step of length h [s], and zero in the interior
-// (see CalcContactField).
+// volume-weighted average over the elements, or the value of the particle if elements are points;
+// principal stretches and directions are those of the average of F Fᵀ. Contact is that of `report`,
+// a step of length h [s], and zero in the interior (see CalcContactField).
 std::vector<double> CalcVertexField(const Model& model, const State& state,
                                     const StepReport& report, int body, FieldMeasure measure,
                                     double h);

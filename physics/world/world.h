@@ -55,7 +55,7 @@ class World {
   void Describe(ContactProblem* problem);
 
   // Makes subsequent steps report their balance of energy (StepReport::energy), which costs an
-  // evaluation of all energies a step.
+  // evaluation of all energies per step.
   void WatchEnergy(bool watches);
 
   // Scripted inputs for the step that starts at `state` (sampled at its end).

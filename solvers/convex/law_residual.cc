@@ -11,7 +11,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-// rounding of a contact velocity, relative to the velocities it is the sum of
+// Rounding error of a contact velocity, relative to the velocities that it sums.
 constexpr double kRounding = 64 * std::numeric_limits<double>::epsilon();
 
 Vector3d CalcImpulse(const ConvexProblem::Contact& contact, const ContactLaw* law,
@@ -33,7 +33,7 @@ double CalcLawResidual(const ConstraintSystem& system,
   double speed = 0;
   for (const double v_i : v) speed = std::max(speed, std::abs(v_i));
   double worst = 0, largest = 0;
-  // a comparison that NaN fails
+  // written so that NaN counts as an error
   const auto note = [&](double root, double impulse, double error, double rounding) {
     largest = std::max(largest, root * impulse);
     if (!(error <= rounding)) worst = std::isfinite(error) ? std::max(worst, root * error) : error;

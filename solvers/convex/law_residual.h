@@ -6,10 +6,10 @@
 
 namespace pliant::solvers {
 
-// Residual of the regularised laws of contacts and rows, from velocities and impulses alone: it
-// shares nothing with the solver that found them. The largest difference between an impulse and
-// that which the law gives at the velocity, in the norm γ ↦ √w ‖γ‖ with the estimates w of W,
-// relative to the largest impulse; 0 where all differences are at the level of rounding.
+// Residual of the regularised laws of contacts and rows, from velocities and impulses alone,
+// independent of the solver that found them. It is the largest difference between an impulse and
+// the one that the law gives at the velocity, in the norm γ ↦ √w ‖γ‖ with the estimates w of W,
+// relative to the largest impulse; 0 if all differences are rounding errors.
 //
 // contacts, rows  laws of all contacts and rows of the system; v_hat without recovery of overlap
 // impulses, v     of the whole system [N·s], [m/s]

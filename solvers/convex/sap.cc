@@ -33,8 +33,8 @@ constexpr double kCutStep = 0.2;
 // Fraction of the decrease predicted by the slope that a step has to achieve.
 constexpr double kSufficientDecrease = 1e-4;
 
-// Fraction of the initial slope at which an exact line search ends. Momentum terms are evaluated
-// anew at every point, and are smooth: there Newton's full step is nearly as good as the best one.
+// Fraction of the initial slope at which an exact line search ends; the second with momentum terms.
+// Their evaluation is expensive, and they are smooth, so Newton's full step is nearly the best one.
 constexpr double kExactSlope = 1e-8, kTermsSlope = 0.05;
 
 // Contacts and velocities up to which threads do not pay off, and the number of contacts per task.

@@ -9,9 +9,10 @@ using Eigen::Matrix3d;
 
 namespace {
 
-// Nodes from which on it pays to store weights and one matrix: contacts of meshes have fewer.
+// Number of nodes from which storing weights and one matrix pays off. Contacts of meshes have
+// fewer.
 constexpr int kMinWeighted = 12;
-// Relative error of a weight times the matrix.
+// Tolerance of J = w Q, relative to the largest J.
 constexpr double kRounding = 1e-14;
 
 int CountNodes(const IslandView::Block& block) {
@@ -82,8 +83,8 @@ void SparseHessian::FindSlots() {
   });
 }
 
-// Takes the slots of a contact that are multiples of one matrix, on the block on which it has most,
-// out of the list.
+// Moves slots of a contact that are multiples of one matrix, on the block with most of its slots,
+// from slots_ to weighted_.
 void SparseHessian::ShareMatrix(int contact) {
   const auto begin = slots_.begin() + slot_starts_.back(), last = slots_.end();
   if (last - begin < kMinWeighted) return;
@@ -128,7 +129,7 @@ void SparseHessian::ShareMatrix(int contact) {
   slots_.erase(std::remove_if(first_slot, end_slot, is_multiple), end_slot);
 }
 
-// Sorts the contacts by the nodes that they move by weights, and lists what else they move.
+// Sorts the weighted contacts by their stencils, and lists the other nodes that they move.
 void SparseHessian::FindStencils() {
   const auto nodes = [this](const Weighted& of) {
     return std::span(nodes_).subspan(of.first_node, of.num_nodes);
@@ -298,7 +299,7 @@ void SparseHessian::AddContacts(absl::FunctionRef<bool(int contact, Matrix3d* G)
 
 void SparseHessian::AddWeighted(const Stencil& stencil,
                                 absl::FunctionRef<bool(int contact, Matrix3d* G)> find) {
-  // of QᵀGQ, xx, yx, zx, yy, zy, zz, each for the lower triangle of w wᵀ, by whole columns
+  // entries xx, yx, zx, yy, zy, zz of QᵀGQ, each times the lower triangle of w wᵀ, column by column
   constexpr int kParts = 6;
   const int n = stencil.num_nodes;
   sums_.assign(std::size_t(kParts) * n * n, 0.0);

@@ -18,9 +18,9 @@ namespace pliant::solvers {
 // after another, each in its own order, the sparse ones first, so contacts with fixed objects add
 // no fill. The symbolic analysis is reused while the pattern is unchanged. Keeps its memory.
 //
-// Where a contact moves many nodes of a block by weights, J = w Q with one 3 × 3 matrix Q, it
-// stores the weights and Q. All contacts on the same nodes are summed up as Σ w wᵀ ⊗ QᵀGQ before
-// they are added to H once.
+// If a contact moves many nodes of a block by weights, J = w Q with one 3 × 3 matrix Q, only the
+// weights and Q are stored. The sum Σ w wᵀ ⊗ QᵀGQ over all contacts on the same nodes is added to H
+// at once.
 class SparseHessian {
  public:
   SparseHessian() : matrix_(&pattern_) {}
@@ -35,12 +35,12 @@ class SparseHessian {
   // H ← `tangents`, which replace A and have the patterns of the island's blocks. AddContacts and
   // AddRow then add JᵀGJ.
   void Start(std::span<const SchurComplement> tangents);
-  // `find(contact, &G)` sets G, which is symmetric, or returns false where it is zero.
+  // `find(contact, &G)` sets G, which is symmetric, or returns false if it is zero.
   void AddContacts(absl::FunctionRef<bool(int contact, Eigen::Matrix3d* G)> find);
   void AddRow(int row, double g);
 
-  // Contacts that are stored by weights, the sets of nodes that they share, and the memory of their
-  // rows [bytes].
+  // Number of contacts that are stored by weights and of their different sets of nodes, and the
+  // memory of their rows [bytes].
   int num_weighted() const { return static_cast<int>(weighted_.size()); }
   int num_stencils() const { return static_cast<int>(stencils_.size()); }
   std::size_t CountWeightedBytes() const {
@@ -59,7 +59,7 @@ class SparseHessian {
     int node;
     Eigen::Matrix3d J;
   };
-  // The nodes that a contact moves by weights: the same for all contacts in one cell of a grid.
+  // Nodes that contacts move by weights, such as those of a grid cell.
   struct Stencil {
     int first_node, num_nodes;  // in nodes_
     std::size_t first_target;   // of pairs (a, b), a ≥ b, by columns b, in stencil_targets_

@@ -5,15 +5,15 @@
 
 namespace pliant::solvers {
 
-// Anderson's acceleration of a fixed-point iteration x ← g(x): the next point combines the last
-// images g(x) so that the same combination of their residuals g(x) − x is smallest. It converges
-// where the plain iteration cycles or is repelled. Keeps its memory.
+// Anderson acceleration of a fixed-point iteration x ← g(x): the next point is the combination of
+// the last images g(x) for which the same combination of their residuals g(x) − x is smallest. It
+// may converge where the plain iteration cycles or diverges. Reuses its memory.
 class AndersonAcceleration {
  public:
   void Restart() { count_ = 0; }
 
   // Records a point's image and replaces it by the next point. `residual` is g(x) − x and `dual` is
-  // M (g(x) − x), for the metric M in which residuals are measured, of any common size.
+  // M (g(x) − x), with the metric M of residuals; both may have another size than `image`.
   void Accelerate(std::span<const double> residual, std::span<const double> dual,
                   std::span<double> image);
 

@@ -25,36 +25,37 @@ void MultiplyTransposed(const MappedPart& part, const Vector3d& g, double* f) {
   for (int j = 0; j < part.height; ++j, J += 3) f[j] = J[0] * g[0] + J[1] * g[1] + J[2] * g[2];
 }
 
-// Displacement of a contact that is of no account [m].
+// Negligible displacement of a contact [m].
 constexpr double kNegligibleDisplacement = 1e-9;
 
-// Compliance, relative to the normal one, along which nothing can move: it is rounding.
+// Lower bound of the tangential compliance, relative to the normal one: less is rounding error.
 constexpr double kMinTangentialCompliance = 1e-6;
 
-// R of proximal steps, relative to the compliance W of each contact: large in the first recursions,
-// whose convex problems are far from the guess and then take half as many iterations. With less
-// than the last one, problems are hard, and leave no smaller error than the slip speeds that they
-// hold fixed.
+// R of proximal steps, relative to the compliance W of each contact. It is large in the first
+// recursions, which halves the iterations of problems whose solution is far from the guess. Below
+// the last value, problems become hard without a smaller error, which is then due to the slip
+// speeds held fixed.
 constexpr double kFirstProximal = 1, kProximalFall = 0.1, kLastProximal = 1e-3;
 
-// Reduction below the smallest residual so far that is progress of proximal steps. Their residuals
-// seldom fall in each recursion, but an exact solution costs as much as several of them: only after
-// kMaxPauses recursions without progress, or kMaxProximal in all, do they give way to it.
+// A proximal step makes progress if its residual is below this fraction of the smallest one so far.
+// Residuals seldom fall in every recursion, but an exact solution costs as much as several steps.
+// It replaces them after kMaxPauses recursions without progress, or kMaxProximal in all.
 constexpr double kSlow = 0.8;
 constexpr int kMaxPauses = 4, kMaxProximal = 15;
-// Reduction of the residual in a recursion at which exact solutions have stalled.
+// A recursion that leaves more than this fraction of the residual counts as stalled, and the number
+// of such recursions after which exact solutions are accelerated.
 constexpr double kStalled = 0.9;
 constexpr int kMaxStalls = 2;
-// Accelerated recursions without a new smallest residual.
+// Maximum number of accelerated recursions without a new smallest residual.
 constexpr int kStagnationLimit = 8;
 // Growth of the residual over the smallest one at which acceleration is abandoned, and the smallest
-// part of a solution's change that recursions take then.
+// fraction of a solution's change that the following recursions take.
 constexpr double kMaxSetback = 20, kMinPart = 1.0 / 16;
 
 }  // namespace
 
 double ImpulseChange::CalcRelative() const {
-  // a change that drops every impulse is all there was
+  // if all impulses vanish, the relative change is 1
   const double to_largest = largest_ > 0 ? change_ / largest_ : change_ > 0 ? 1 : 0;
   return std::min(to_largest, to_smallest_);
 }
@@ -136,9 +137,9 @@ Matrix3d RecursiveCorrection::CalcDiagonal(const MappingCompliance& compliance,
   return row.R_WC.transpose() * world * row.R_WC;
 }
 
-void RecursiveCorrection::Push(const MappingCompliance& compliance,
-                               const CorrectiveProblem& problem, int contact, const Vector3d& g,
-                               bool moves) {
+void RecursiveCorrection::ApplyImpulse(const MappingCompliance& compliance,
+                                       const CorrectiveProblem& problem, int contact,
+                                       const Vector3d& g, bool moves) {
   const CorrectiveContact& row = problem.contacts[contact];
   for (int p = row.first_part; p < row.first_part + row.num_parts; ++p) {
     const MappedPart& part = problem.parts[p];
@@ -232,7 +233,7 @@ double RecursiveCorrection::Sweep(const MappingCompliance& compliance,
     // an open contact that stays open needs no update
     if (after == before) continue;
     result_.impulse[i] = after;
-    Push(compliance, *problem, i, contact.R_WC * (after - before), true);
+    ApplyImpulse(compliance, *problem, i, contact.R_WC * (after - before), true);
   }
   return change_.CalcRelative();
 }
@@ -338,7 +339,7 @@ bool RecursiveCorrection::SolveLinearisation(const MappingCompliance& compliance
   for (int i = 0; i < count; ++i) displacements_.push_back(options.h * rate_at(i));
   BuildJacobian(problem);
   before_ = result_.impulse;
-  // a proximal step need not be more exact than what it starts from
+  // a proximal step need not be more accurate than its starting point
   const double tolerance =
       is_exact ? options.tolerance : std::max(options.tolerance, std::min(1.0, result_.residual));
   const double proximal =
@@ -431,7 +432,7 @@ void RecursiveCorrection::Converge(const MappingCompliance& compliance,
     const double before = best.residual;
     if (result_.residual < best.residual) std::swap(best, tried);
 
-    // choose how to go on by how the last recursion went
+    // choose the next mode by the progress of the last recursion
     const double progress = result_.residual / last;
     last = result_.residual;
     if (mode == Mode::kProximal) {
@@ -491,7 +492,7 @@ void RecursiveCorrection::SolveStandard(const MappingCompliance& compliance,
       if (after == before) continue;
       result_.impulse[i] = after;
       for (const int j : W_.neighbours(i)) u_[j] += W_.block(j, i) * (after - before);
-      Push(compliance, problem, i, problem.contacts[i].R_WC * (after - before), false);
+      ApplyImpulse(compliance, problem, i, problem.contacts[i].R_WC * (after - before), false);
     }
     const double residual = change_.CalcRelative();
     if (s == 0) *first_residual = residual;
@@ -538,8 +539,8 @@ void RecursiveCorrection::Solve(const MappingCompliance& compliance,
   for (int i = 0; i < count; ++i) {
     if (!problem->contacts[i].is_in_tangent) continue;
     result_.impulse[i] = Vector3d(0, 0, CalcSpringImpulse(*problem, i, options.h));
-    Push(compliance, *problem, i, result_.impulse[i],
-         options.scheme != CorrectionOptions::Scheme::kStandard);
+    ApplyImpulse(compliance, *problem, i, result_.impulse[i],
+                 options.scheme != CorrectionOptions::Scheme::kStandard);
   }
   const int swept = options.begins_with_sweeps ? planned : 0;
   if (swept == 0 && options.scheme == Scheme::kSingle && solver != nullptr) {

@@ -71,23 +71,24 @@ class Relinearisation {
 };
 
 // The contact problem of one linearisation: impulses λ displace the contacts by δ = δ₀ + h W λ,
-// with W = J A⁻¹ Jᵀ. Springs in A are no part of it.
+// with W = J A⁻¹ Jᵀ. It excludes springs in A.
 struct FixedLinearisation {
   const CorrectiveProblem& problem;
   std::span<const DelassusOperator::Entry> entries;  // of J, in contact frames; contacts ascend
   std::span<const double> values;
   std::span<const Eigen::Vector3d> displacements;  // δ₀ [m]
   std::span<const Eigen::Matrix3d> diagonals;      // of W [1/kg]
-  // δ / h under the impulses so far [m/s], and the velocities of the blocks that these change
+  // δ / h under the present impulses [m/s], and the blocks' velocities due to them
   std::span<const Eigen::Vector3d> rates;
   std::span<const double> velocities;
   double h;          // [s]
   double tolerance;  // of impulses, relative to the largest
-  bool is_exact;     // solve it, or take one proximal step towards its solution
+  bool is_exact;     // solve it; false: take one proximal step
   double proximal;   // R of a proximal step relative to W
 };
 
-// Solves the problem of one linearisation by Newton's method, where sweeps converge too slowly.
+// Solves the problem of one linearisation by Newton's method, for problems on which sweeps converge
+// too slowly.
 class LinearisationSolver {
  public:
   virtual ~LinearisationSolver() = default;
@@ -113,12 +114,12 @@ struct CorrectionOptions {
   double h = 0;             // [s]
   double tolerance = 1e-5;  // largest change of an impulse in a sweep, relative to the largest one
   int recursions = 5;       // planned
-  // If these do not converge, more follow up to this number, in which a LinearisationSolver takes
-  // the place of sweeps.
+  // If the planned ones do not converge, more follow up to this number, which use a
+  // LinearisationSolver instead of sweeps.
   int max_recursions = 0;
   bool begins_with_sweeps = true;  // false: no recursions with sweeps
   int sweeps = 30;                 // in each recursion
-  // Goes on from the frames and the motion that the last solve ended with, without sweeps.
+  // Continue from the frames and the motion at the end of the last solve, without sweeps.
   bool continues = false;
 };
 
@@ -133,7 +134,7 @@ struct CorrectionResult {
   std::vector<Eigen::Vector3d> impulse;  // in the last frames [N·s], cone satisfied exactly
 };
 
-// Change of impulses, relative to the largest one; or, where this is smaller, the largest change
+// Change of impulses, relative to the largest one; or, if it is smaller, the largest change
 // relative to the impulse that moves its own contact by a nanometre (or a nanoradian), so that
 // contacts which barely touch converge.
 class ImpulseChange {
@@ -142,7 +143,7 @@ class ImpulseChange {
   // Takes an impulse [N·s] into account that has not changed.
   void Scale(const Eigen::Vector3d& impulse);
   // Impulse of a contact or spring before and after [N·s]; its normal compliance W [1/kg] (of a
-  // spring: its R), 0: not measured.
+  // spring: its R); 0: unknown, only the largest impulse counts.
   void Add(const Eigen::Vector3d& before, const Eigen::Vector3d& after, double W, double h);
   double CalcRelative() const;
 
@@ -157,8 +158,8 @@ class ImpulseChange {
 class RecursiveCorrection {
  public:
   // `guess` holds the initial impulses, in the contacts' present frames. `compliance` is built from
-  // the problem's blocks, entries and values. `solver` may be null: sweeps go on while they make
-  // progress.
+  // the problem's blocks, entries and values. Without a `solver`, no recursions follow the planned
+  // ones.
   void Solve(const MappingCompliance& compliance, std::span<const Eigen::Vector3d> guess,
              const CorrectionOptions& options, CorrectiveProblem* problem,
              Relinearisation* geometry, LinearisationSolver* solver = nullptr);
@@ -181,8 +182,8 @@ class RecursiveCorrection {
   // the new cones. Recomputes the impulses of springs in A, whose change is spring_change_.
   void Refresh(const MappingCompliance& compliance, const CorrectionOptions& options, bool is_first,
                int first, int last, CorrectiveProblem* problem, Relinearisation* geometry);
-  void Push(const MappingCompliance& compliance, const CorrectiveProblem& problem, int contact,
-            const Eigen::Vector3d& impulse_W, bool moves);
+  void ApplyImpulse(const MappingCompliance& compliance, const CorrectiveProblem& problem,
+                    int contact, const Eigen::Vector3d& impulse_W, bool moves);
   double CalcSpringImpulse(const CorrectiveProblem& problem, int contact, double h) const;
   double Sweep(const MappingCompliance& compliance, const CorrectionOptions& options,
                CorrectiveProblem* problem, Relinearisation* geometry);
@@ -191,12 +192,12 @@ class RecursiveCorrection {
   // Relinearises all contacts at y; impulses in world axes are kept, clipped to the new cones.
   void UpdateAll(const MappingCompliance& compliance, double h, CorrectiveProblem* problem,
                  Relinearisation* geometry);
-  // Solves the present linearisation without sweeps, or takes a proximal step. Unchanged and false
-  // if that fails.
+  // Solves the present linearisation without sweeps, or takes a proximal step. Returns false, with
+  // impulses unchanged, if that fails.
   bool SolveLinearisation(const MappingCompliance& compliance, const CorrectionOptions& options,
                           bool is_exact, const CorrectiveProblem& problem,
                           LinearisationSolver* solver);
-  // Impulses with what A contributes to those of its springs.
+  // Impulses, including the part of its springs that A contributes.
   void CalcTotals(const CorrectiveProblem& problem, std::vector<Eigen::Vector3d>* impulses) const;
   // Impulses in world axes.
   void GetImpulses(const CorrectiveProblem& problem, std::vector<Eigen::Vector3d>* world) const;
@@ -205,9 +206,9 @@ class RecursiveCorrection {
   // Replaces the solution of a linearisation, found from start_F_ and start_y_, by the accelerated
   // one.
   void Accelerate(const MappingCompliance& compliance, const CorrectiveProblem& problem);
-  // Takes a part of the change of impulses since start_.
+  // Takes the fraction `part` of the change of impulses since start_.
   void Shorten(const MappingCompliance& compliance, double part, const CorrectiveProblem& problem);
-  // Recursions of Newton's method from F_, until the laws hold to the tolerance.
+  // Runs recursions with Newton's method from F_ until the laws hold to the tolerance.
   void Converge(const MappingCompliance& compliance, const CorrectionOptions& options,
                 CorrectiveProblem* problem, Relinearisation* geometry, LinearisationSolver* solver);
   // Computes y from F by solving with A.
@@ -219,7 +220,7 @@ class RecursiveCorrection {
 
   std::vector<Work> work_;
   std::vector<Eigen::Matrix3d> W_ii_;
-  ImpulseChange change_, spring_change_;  // in a sweep
+  ImpulseChange change_, spring_change_;  // in a sweep, and in Refresh
   std::vector<double> F_, y_, dv_;
   // for the standard scheme: W in contact space, its inputs, and velocities in contact frames
   DelassusOperator W_;
@@ -240,7 +241,7 @@ class RecursiveCorrection {
   std::vector<double> start_F_, start_y_;       // before a recursion, then its change
   std::vector<Eigen::Vector3d> start_, image_;  // impulses in world axes
   std::vector<double> velocities_;
-  bool ended_exactly_ = false;  // with recursions that solve linearisations exactly
+  bool ended_exactly_ = false;  // whether the last recursion was an exact solution
   CorrectionResult result_;
 };
 

@@ -38,7 +38,7 @@ void Branches::Find(std::span<const int> parents, std::span<const double> work, 
     if (parts_[p].num_below == 0) lowest_.push_back(p);
     for (const int b : below(parts_[p])) parts_[b].above = p;
   }
-  // atomic numbers cannot be moved to larger memory
+  // a vector of atomics cannot grow in place
   if (pending_.size() < parts_.size())
     pending_ = std::vector<std::atomic<int>>(parts_.size() + parts_.size() / 4);
 }
@@ -51,10 +51,10 @@ int Branches::Add(int begin, int end, std::span<const int> below) {
 }
 
 int Branches::Divide(int begin, int end) {
-  // this call's own are at the ends of the stacks
+  // entries of this call are at the ends of the stacks
   const std::size_t first_found = found_.size(), first_root = roots_.size();
-  // descend from the roots: while a single tree is heavy, remove its root and set the light trees
-  // beside it aside
+  // descend from the roots: while a single tree is heavy, set aside the light trees and remove its
+  // root
   int b = begin, e = end;
   while (CountWork(b, e) > grain_) {
     roots_.resize(first_root);

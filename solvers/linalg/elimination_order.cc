@@ -59,8 +59,8 @@ std::vector<int> DissectNested(const Graph& graph, const Dissection& dissection,
   options[METIS_OPTION_CTYPE] = dissection.coarsening;
   options[METIS_OPTION_RTYPE] = dissection.refinement;
   {
-    // METIS draws from one sequence of random numbers for the whole process: an order that is found
-    // beside another one would depend on both
+    // METIS has one sequence of random numbers per process: orders found concurrently would depend
+    // on each other
     static std::mutex mutex;
     const std::lock_guard lock(mutex);
     METIS_NodeND(&n, starts.data(), neighbours.data(), nullptr, options, order.data(),
@@ -107,8 +107,8 @@ EliminationTree FindTree(const std::vector<std::vector<int>>& adjacency,
   return tree;
 }
 
-// Operations of a factorisation, up to a constant and lower orders: the squared numbers of rows in
-// its columns.
+// Operations of a factorisation, up to a constant and lower orders: the sum of the squared heights
+// of its columns.
 double CountOperations(const std::vector<std::vector<int>>& adjacency,
                        const std::vector<int>& order) {
   double sum = 0;

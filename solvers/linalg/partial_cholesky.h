@@ -20,19 +20,19 @@ enum class ComplementForm { kDense, kSparseWherePays };
 //
 //     A = [A_nn A_np; A_pn A_pp],   Â = A_pp − A_pn A_nn⁻¹ A_np = L_pp L_ppᵀ
 //
-// The symbolic factorisation is reused until the pattern or the participants change. Reuse, of
-// memory too, changes no result. The bits are the same for any number of threads.
+// The symbolic factorisation is reused until the pattern or the participants change. Reuse, also of
+// memory, changes no result. The bits are the same for any number of threads.
 class PartialCholesky {
  public:
-  // Without a pattern: SetPattern comes first.
+  // Needs SetPattern.
   PartialCholesky();
-  // With FindEliminationOrder.
+  // Uses FindEliminationOrder.
   explicit PartialCholesky(const BlockPattern* pattern);
   PartialCholesky(const BlockPattern* pattern, std::span<const int> order);
   ~PartialCholesky();
 
-  // Replaces the pattern, or takes note that it has changed in place. `order`: elimination order of
-  // the nodes that do not participate. Keeps its memory, but no factor.
+  // Sets the pattern; needed again after it has changed in place. `order`: elimination order of the
+  // nodes that do not participate. Reuses memory, but drops the factor.
   void SetPattern(const BlockPattern* pattern, std::span<const int> order);
 
   // Factors A. `participants`: ascending node numbers. A load b of 3 · num_nodes numbers is reduced

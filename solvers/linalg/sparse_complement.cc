@@ -173,7 +173,7 @@ void SparseComplement::PlaceCliques(const SupernodeLayout& layout) {
       AddPiece(strip, c, begin, end);
     }
   }
-  // within a strip as they are; a stable sort would allocate
+  // keep the order within a strip; std::stable_sort would allocate
   std::ranges::sort(pieces_, {}, [](const Piece& piece) {
     return std::tuple(piece.strip, piece.clique, piece.begin);
   });

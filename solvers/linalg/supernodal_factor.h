@@ -18,8 +18,8 @@ struct UpdateHome {
   UpdateMatrix update{};
 };
 
-// Values of a supernodal multifrontal factor of the nodes that a layout
-// eliminates before the participants. Keeps its memory.
+// Values of a supernodal multifrontal factor of the nodes that a layout eliminates before the
+// participants. Keeps its memory.
 //
 // For a large matrix, branches of the elimination tree run in parallel, and so do tiles of the
 // supernodes above them. Every number is a sum in an order given by the tree, so the bits are those

@@ -33,8 +33,8 @@ void Mark(std::uint64_t* bits, int i) {
 }
 
 // Grows supernodes up the tree while one elimination with explicit zeros is cheaper than two
-// without. Column j has num_rows(j) rows below its diagonal. Gives each column the last column of
-// its group, and that one the size and the cost of the group.
+// without. Column j has num_rows(j) rows below its diagonal. Sets `group` of each column to the
+// last column of its group, and `size` and `cost` of that one to those of the group.
 template <typename NumRows>
 void Amalgamate(std::span<const int> parents, const NumRows& num_rows, std::vector<int>* group,
                 std::vector<int>* size, std::vector<double>* cost) {
@@ -180,7 +180,7 @@ void SupernodeLayout::FindStructures() {
     const auto neighbours = std::span(neighbours_)
                                 .subspan(neighbour_starts_[node],
                                          neighbour_starts_[node + 1] - neighbour_starts_[node]);
-    // separate parts of the graph do not reach far
+    // in separate parts of the graph, columns use few words
     int& end_word = bit_end_[j] = first_word + 1;
     for (const Neighbour& neighbour : neighbours)
       end_word = std::max(end_word, column_of_[neighbour.node] / 64 + 1);

@@ -77,7 +77,7 @@ class ConeNewton {
 
   const NonsmoothProblem* problem_ = nullptr;
   const PackedRows* rows_ = nullptr;
-  std::vector<double> padded_;          // velocities as PackedRows reads and writes them
+  std::vector<double> padded_;          // velocities, padded for PackedRows
   std::vector<double> factors_;         // Cholesky factors of the blocks of A
   std::vector<std::size_t> factor_of_;  // by block
   BlockCholesky hessian_;

@@ -17,13 +17,13 @@ constexpr double kMinInverseMass = 1e-300;  // [1/kg]; below this, no force move
 double CalcContactResidual(const NonsmoothProblem::Contact& law, const Eigen::Matrix3d& W,
                            const Vector3d& u, const Vector3d& force, double h) {
   const double W_t = 0.5 * (W(0, 0) + W(1, 1));
-  // nothing that the contact acts on can move
+  // no body at the contact can move
   if (!(W_t > kMinInverseMass)) return 0;
   const double C = law.gap + h * u.z() + law.compliance * force.z();
   const double normal = std::abs(std::min(C, h * h * W(2, 2) * force.z()));
-  Vector2d pulled = force.head<2>() - u.head<2>() / (h * W_t);
-  ClipFriction(law.friction * std::max(force.z(), 0.0), pulled);
-  return std::max(normal, (force.head<2>() - pulled).norm() * h * h * W_t);
+  Vector2d projected = force.head<2>() - u.head<2>() / (h * W_t);
+  ClipFriction(law.friction * std::max(force.z(), 0.0), projected);
+  return std::max(normal, (force.head<2>() - projected).norm() * h * h * W_t);
 }
 
 double CalcRowResidual(const NonsmoothProblem::Row& law, double W, double rate, double force,

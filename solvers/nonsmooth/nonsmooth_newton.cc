@@ -172,12 +172,12 @@ void NonsmoothNewton::MeasureWithinParts() {
       for (const Column& a : columns_) {
         const BlockMasses::Part& part = parts[a.part];
         const double* inverse = masses_.full_inverse(part) + std::size_t(part.size) * a.place;
-        double pulled[3] = {0, 0, 0};
+        double product[3] = {0, 0, 0};
         for (const Column& b : columns_) {
           if (b.part != a.part) continue;
-          for (int r = 0; r < 3; ++r) pulled[r] += inverse[b.place] * b.J[r];
+          for (int r = 0; r < 3; ++r) product[r] += inverse[b.place] * b.J[r];
         }
-        for (int r = 0; r < 3; ++r) sums[r] += a.J[r] * pulled[r];
+        for (int r = 0; r < 3; ++r) sums[r] += a.J[r] * product[r];
       }
       for (int r = 0; r < 3; ++r) diagonal_[i + r] = std::max(sums[r], 0.0);
     }
@@ -375,9 +375,9 @@ double NonsmoothNewton::CalcResidual() {
     if (r_t > kMinMobility) {
       // ‖λ_t − Π(λ_t − u_t / r)‖ r h
       const Vector2d force(lambda_[i], lambda_[i + 1]);
-      Vector2d pulled = force - Vector2d(rates_[i], rates_[i + 1]) / r_t;
-      ClipFriction(contact.friction * std::max(lambda_[i + 2], 0.0), pulled);
-      note((force - pulled).norm() * r_t * h);
+      Vector2d projected = force - Vector2d(rates_[i], rates_[i + 1]) / r_t;
+      ClipFriction(contact.friction * std::max(lambda_[i + 2], 0.0), projected);
+      note((force - projected).norm() * r_t * h);
     }
     i += 3;
   }
@@ -385,8 +385,8 @@ double NonsmoothNewton::CalcResidual() {
     const double r = natural_scales_[i].normal + row.compliance;
     if (r > kMinMobility) {
       const double C = row.gap + h * rates_[i] + row.compliance * lambda_[i];
-      const double pulled = std::min(std::max(lambda_[i] - C / r, row.lower), row.upper);
-      note(std::abs(lambda_[i] - pulled) * r);
+      const double projected = std::min(std::max(lambda_[i] - C / r, row.lower), row.upper);
+      note(std::abs(lambda_[i] - projected) * r);
     }
     ++i;
   }
@@ -402,15 +402,15 @@ void NonsmoothNewton::LineariseRow(int k, int i, const NonsmoothOptions& options
   const double h = problem_->h;
   const double C = row.gap + h * rates_[i] + row.compliance * lambda_[i];
   if (IsBoxed(row)) {
-    // constant bounds form an active set: fixed at a bound that C would push λ beyond, or free
+    // constant bounds form an active set: fixed at a bound that C would drive λ beyond, or free
     const double r = natural_scales_[i].normal + row.compliance;
-    const double pushed = lambda_[i] - C / r;
-    if (pushed > row.lower && pushed < row.upper) {
+    const double unclamped = lambda_[i] - C / r;
+    if (unclamped > row.lower && unclamped < row.upper) {
       compliance_[i] = row.compliance / (h * h);
       rhs_[i] = -C / (h * h);
     } else {
       compliance_[i] = kFixedCompliance * diagonal_[i];
-      rhs_[i] = compliance_[i] * ((pushed >= row.upper ? row.upper : row.lower) - lambda_[i]);
+      rhs_[i] = compliance_[i] * ((unclamped >= row.upper ? row.upper : row.lower) - lambda_[i]);
     }
   } else if (std::isfinite(row.lower) || std::isfinite(row.upper)) {
     const double sign = std::isfinite(row.lower) ? 1 : -1;

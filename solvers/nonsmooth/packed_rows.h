@@ -29,8 +29,8 @@ class PackedRows {
   struct Rows {
     int height, num_parts;
   };
-  // Four velocities or, where no more than two are left, two: what is padded would be read and
-  // written together with the next body, and wait for it.
+  // Four velocities, or two if no more are left: padding would be read and written together with
+  // the next body, and stall on its stores.
   struct Part {
     int first;
     bool is_narrow;

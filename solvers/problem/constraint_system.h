@@ -53,7 +53,7 @@ struct ConstraintSystem {
     double gap = 0;  // at the start of the step, as the contact law uses it [m]
     // Overlap that the step may keep [m]; the contact law reads gap + allowed_overlap.
     double allowed_overlap = 0;
-    double gap_shift = 0;  // part of `gap` that stands for collisions in the step [m]
+    double gap_shift = 0;  // part of `gap` due to collisions in the step [m]
     double friction = 0;
     double stiffness = std::numeric_limits<double>::infinity();  // [N/m]
     double relaxation_time = 0;                                  // [s]
@@ -64,7 +64,7 @@ struct ConstraintSystem {
     int first_entry = 0, num_entries = 0;
     double bias = 0;   // b [m/s], [rad/s]
     double W = 0;      // see Contact::W
-    double error = 0;  // g, as far as the step takes it away [m], [rad]
+    double error = 0;  // g, as far as the step removes it [m], [rad]
     double stiffness = std::numeric_limits<double>::infinity();  // k [N/m], [N·m/rad]
     double damping = 0;                                          // d [N·s/m], [N·m·s/rad]
     double target_rate = 0;                                      // r_target

@@ -83,7 +83,7 @@ struct ConePoint {
 
   ConePoint(const ConeLaw<T>& law, T x, T y, T n) {
     const T zero{}, y_r = SquareRoot(x * x + y * y);
-    // without friction, the first would hold for an open contact without slip
+    // n ≥ 0 excludes open contacts without friction and slip, which meet the first condition
     sticks = (y_r <= law.mu * n) & (n >= zero);
     slides = !sticks && n > -law.mu_hat * y_r;
     gamma_n = sticks ? n : slides ? law.c * (n + law.mu_hat * y_r) : zero;

@@ -7,7 +7,7 @@
 namespace pliant::solvers {
 
 // Law of a smooth contact (larionov2023 §III-B, C): a cubic penalty on the gap, and friction that
-// depends on the slip continuously.
+// is a continuous function of the slip.
 struct SmoothContactLaw {
   double distance = 1e-3;      // δ: gap below which there is force [m]
   double stiffness = 0;        // K = κ · area [N/m]
@@ -33,7 +33,8 @@ T CalcSlipFactor(const T& x) {
   return T(1) / x;
 }
 
-// g(x) = (2x + 1)(x − 1)² below 1 and 0 beyond: how static friction fades with speed.
+// Decay of static friction with the speed x, in units of v_s: g(x) = (2x + 1)(x − 1)² below 1 and 0
+// beyond.
 template <typename T>
 T CalcStribeckFade(const T& x) {
   if (!(x < 1)) return T(0);
@@ -41,8 +42,8 @@ T CalcStribeckFade(const T& x) {
 }
 
 // Friction force on B [N] at the relative velocity u of B against A in the tangent plane [m/s].
-// Slip is measured by `stretch` + u in units of ε, so a contact with stretch z/h sticks where it
-// is; 0 without an anchor. Viscous friction is full from a gap of ¾ δ on.
+// Slip is `stretch` + u in units of ε, so a contact with stretch z/h sticks to its anchor;
+// `stretch` is 0 without an anchor. Viscous friction is full at gaps up to ¾ δ.
 template <typename T>
 Eigen::Matrix<T, 3, 1> CalcFriction(const SmoothContactLaw& law, const T& normal_force,
                                     const T& gap, const Eigen::Matrix<T, 3, 1>& u,

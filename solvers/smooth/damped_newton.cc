@@ -17,15 +17,15 @@ constexpr double kShortening = 0.5;   // ρ
 constexpr double kSufficient = 1e-4;  // c1
 constexpr double kMinLength = 1e-6;   // of a step along Newton's direction
 constexpr double kMaxForcing = 0.01;  // σ
-// Regularisations tried one after the other where Newton's direction does not descend, relative to
-// D⁻².
+// Regularisations, relative to D⁻², that are tried in turn if Newton's direction is no descent
+// direction.
 constexpr double kRegularisations[] = {1, 10, 100, 1e4};
 
-// Of a linear system: residual relative to its right-hand side at which it is not refined, and
-// rounds of refinement.
+// Refinement of a linear solution: residual, relative to the right-hand side, below which it is not
+// refined, and maximum number of rounds.
 constexpr double kRefined = 1e-12;
 constexpr int kMaxRefinements = 3;
-// Iterations of BiCGSTAB that cost about as much as a factorisation.
+// Number of BiCGSTAB iterations that cost about as much as a factorisation.
 constexpr int kMaxStale = 20;
 
 double WeightedNorm(std::span<const double> weights, std::span<const double> r) {
@@ -46,7 +46,7 @@ double RaiseToGoldenRatio(double x) {
 // Solves with a Jacobian whose rows are weighted.
 struct DampedNewton::Matrix {
   SparseLu lu;
-  // of what was factored last: its outer products w u uᵀ, with A₀⁻¹ u and the factors of the matrix
+  // of the last matrix factored, A₀ + Σ w u uᵀ: its outer products, A₀⁻¹ u, and the factors of
   // 1/w + uᵀ A₀⁻¹ u
   std::vector<BlockSum::Outer> outers;
   std::vector<VectorXd> columns;
@@ -73,7 +73,7 @@ struct DampedNewton::Matrix {
     return true;
   }
 
-  // x ← A⁻¹ x, with what was factored last, by Woodbury's formula.
+  // x ← A⁻¹ x with the last matrix factored, by Woodbury's formula.
   void Apply(VectorXd* x) const {
     lu.Solve(Numbers(x));
     if (outers.empty()) return;
@@ -85,7 +85,7 @@ struct DampedNewton::Matrix {
       *x -= y[static_cast<Eigen::Index>(k)] * columns[k];
   }
 
-  // Refines the solution, as the factors choose pivots within supernodes only.
+  // Solves and refines, since the factors choose pivots within supernodes only.
   bool SolveDirect(const BlockSum& J, std::span<const double> weights, const VectorXd& b,
                    VectorXd* x) {
     if (!Factor(J, weights)) return false;
@@ -104,7 +104,7 @@ struct DampedNewton::Matrix {
   }
 
   // BiCGSTAB, preconditioned with the factors of an earlier iteration of the same solve. They are
-  // made anew where they no longer help.
+  // recomputed if BiCGSTAB does not converge with them.
   bool SolveIterative(const BlockSum& J, std::span<const double> weights, const VectorXd& b,
                       double tolerance, int max_iterations, VectorXd* x, int* iterations) {
     for (const bool is_new : {!is_factored, true}) {
@@ -238,7 +238,7 @@ void DampedNewton::Solve(SmoothSystem* system, std::span<const double> weights, 
       for (std::size_t i = 0; i < n; ++i)
         jacobian_.Add(static_cast<int>(i), static_cast<int>(i), factor / (weights[i] * weights[i]));
       if (matrix_->SolveDirect(jacobian_, weights, scaled, &x)) is_found = search();
-      matrix_->is_factored = false;  // for what follows
+      matrix_->is_factored = false;  // the factors are not those of J
     }
     if (!is_found) {
       // the Jacobian belongs to the last residual that was computed

@@ -14,11 +14,11 @@ class SmoothSystem {
  public:
   virtual ~SmoothSystem() = default;
   virtual int size() const = 0;
-  // False where r is not finite.
+  // Returns false if r is not finite.
   virtual bool CalcResidual(std::span<const double> v, std::span<double> r) = 0;
   // ∂r/∂v at the v of the last CalcResidual.
   virtual void CalcJacobian(BlockSum* jacobian) = 0;
-  // Size of ‖D r‖ that is nothing but rounding at the v of the last CalcJacobian.
+  // Rounding error of ‖D r‖ at the v of the last CalcJacobian.
   virtual double rounding() const { return 0; }
 };
 
@@ -26,7 +26,7 @@ struct NewtonOptions {
   enum class LinearSolver {
     kDirect,  // larionov2023 Algorithm 1: sparse LU
     // Algorithm 2: BiCGSTAB to the forcing terms of Eisenstat and Walker, preconditioned with
-    // the LU factors of the first iteration
+    // the LU factors of an earlier iteration
     kIterative
   };
   LinearSolver linear_solver = LinearSolver::kDirect;
@@ -42,10 +42,10 @@ struct NewtonResult {
   std::vector<double> residuals;  // at the start and after every iteration
 };
 
-// Newton's method with a backtracking line search on ‖D r‖ (larionov2023 §IV-C). Where no step
-// along Newton's direction decreases it, the direction is regularised with a multiple of D⁻².
-// Converged where ‖D r‖ ≤ tolerance · scale, or is rounding. Keeps its memory and the analysis of
-// the last matrix.
+// Newton's method with a backtracking line search on ‖D r‖ (larionov2023 §IV-C). If no step along
+// Newton's direction decreases it, the Jacobian is regularised with a multiple of D⁻². It has
+// converged if ‖D r‖ ≤ tolerance · scale, or is at the level of rounding. Keeps its memory and the
+// analysis of the last matrix.
 class DampedNewton {
  public:
   DampedNewton();
@@ -53,7 +53,7 @@ class DampedNewton {
   // `weights`: the diagonal of D, positive. `v`: guess, and solution.
   void Solve(SmoothSystem* system, std::span<const double> weights, double scale,
              const NewtonOptions& options, std::span<double> v, NewtonResult* result);
-  // x with J x = b; false when J is singular.
+  // Solves J x = b. Returns false if there is no finite solution.
   bool SolveLinear(const BlockSum& jacobian, std::span<const double> b, std::span<double> x);
 
  private:

@@ -16,12 +16,12 @@ using Eigen::Vector3d;
 
 // Candidates for each particle of a Poisson disk sample.
 constexpr int kCandidates = 4;
-// Maximum number of random points in each cell that are tried for these.
-constexpr int kMaxThrows = 64;
-// Blocks of more cells than this ask whether they are cancelled.
-constexpr double kAskedCells = 64;
-// Relative to the spacing, the distance within which particles crowd each other: twice the largest
-// radius of balls that fill space, 2 ∛(1 / (4 √2)).
+// Maximum number of random points tried in each cell.
+constexpr int kMaxRounds = 64;
+// Blocks with more cells than this poll for cancellation.
+constexpr double kPolledCells = 64;
+// Distance within which particles crowd each other, relative to the spacing: twice the largest
+// radius of packed balls, 2 ∛(1 / (4 √2)).
 constexpr double kReach = 1.1225;
 
 // Cells of a lattice that divide a box.
@@ -48,8 +48,8 @@ struct Lattice {
   std::array<int, 3> count;
 };
 
-// Visits the cells that a solid, or the space within `margin` of it, may reach into, by halving
-// blocks of cells.
+// Visits the cells that a solid, or the space within `margin` of it, may intersect, by recursive
+// bisection of blocks of cells.
 class CellSearch {
  public:
   // Distances of at least `depth` inside need not be exact.
@@ -61,8 +61,8 @@ class CellSearch {
         depth_(depth),
         is_cancelled_(is_cancelled) {}
 
-  // Calls visit(cell, distance) with the signed distance of the centre of the cell. False: it was
-  // cancelled.
+  // Calls visit(cell, distance) with the signed distance of the centre of the cell. Returns false
+  // if cancelled.
   template <typename Visit>
   bool Run(const Visit& visit) const {
     return Search({{0, 0, 0}, lattice_.count}, false, visit);
@@ -81,7 +81,7 @@ class CellSearch {
     const bool is_cell = (end - begin).maxCoeff() <= 1;
     double distance = -depth_;
     if (!is_deep) {
-      if (size.prod() > kAskedCells * lattice_.step.prod() && is_cancelled_ && is_cancelled_())
+      if (size.prod() > kPolledCells * lattice_.step.prod() && is_cancelled_ && is_cancelled_())
         return false;
       distance = solid_.CalcDistance(lattice_.At(0.5 * (begin + end)));
       const double radius = 0.5 * std::sqrt(size.squaredNorm());
@@ -124,20 +124,20 @@ bool FillWithLattice(const Solid& solid, double spacing, const IsCancelled& is_c
       });
 }
 
-// Random points, and the cells of a lattice in which they are.
+// Random points, and the lattice cell of each.
 struct Candidates {
   std::vector<Vector3d> points;
   std::vector<int> cells;
 };
 
-// Throws a point into each cell that a solid, or the space within `margin` of it, may reach into,
-// again and again, which spreads them more evenly than chance: until there are `wanted` more, but
-// at most `rounds` times. Keeps those for which accept(point, distance of the centre of its cell).
-// False: it was cancelled.
+// Stratified sampling: draws one random point per round in each cell that a solid, or the space
+// within `margin` of it, may intersect, until there are `wanted` more or after `rounds` rounds.
+// Keeps points for which accept(point, distance of the centre of its cell). Returns false if
+// cancelled.
 template <typename Accept>
-bool Throw(const Solid& solid, const Lattice& lattice, double margin, std::size_t wanted,
-           int rounds, const IsCancelled& is_cancelled, RandomNumbers* random,
-           Candidates* candidates, const Accept& accept) {
+bool Sample(const Solid& solid, const Lattice& lattice, double margin, std::size_t wanted,
+            int rounds, const IsCancelled& is_cancelled, RandomNumbers* random,
+            Candidates* candidates, const Accept& accept) {
   struct Cell {
     std::array<int, 3> number;
     double distance;
@@ -171,22 +171,22 @@ bool FillWithPoissonDisks(const Solid& solid, const FillOptions& options,
   Candidates candidates;
   const Lattice within(solid.bounds(), spacing);
   const double deep = -within.CalcDiagonal();
-  if (!Throw(solid, within, 0, std::size_t{kCandidates} * count, kMaxThrows, is_cancelled, &random,
-             &candidates, [&](const Vector3d& p, double distance) {
-               return distance <= deep || solid.CalcDistance(p) < 0;
-             }))
+  if (!Sample(solid, within, 0, std::size_t{kCandidates} * count, kMaxRounds, is_cancelled, &random,
+              &candidates, [&](const Vector3d& p, double distance) {
+                return distance <= deep || solid.CalcDistance(p) < 0;
+              }))
     return false;
   const std::size_t num_within = candidates.points.size();
-  // points around the solid, without which particles would gather at its surface
+  // without points around the solid, particles would gather at its surface
   AxisAlignedBox bounds = solid.bounds();
   bounds.Grow(reach);
   const Lattice around(bounds, spacing);
-  if (!Throw(solid, around, reach, std::numeric_limits<int>::max(), kCandidates, is_cancelled,
-             &random, &candidates, [&](const Vector3d& p, double distance) {
-               if (distance <= -around.CalcDiagonal()) return false;
-               const double of_point = solid.CalcDistance(p);
-               return of_point >= 0 && of_point < reach;
-             }))
+  if (!Sample(solid, around, reach, std::numeric_limits<int>::max(), kCandidates, is_cancelled,
+              &random, &candidates, [&](const Vector3d& p, double distance) {
+                if (distance <= -around.CalcDiagonal()) return false;
+                const double of_point = solid.CalcDistance(p);
+                return of_point >= 0 && of_point < reach;
+              }))
     return false;
 
   const int num_around = static_cast<int>(candidates.points.size() - num_within);
@@ -203,7 +203,7 @@ bool FillWithPoissonDisks(const Solid& solid, const FillOptions& options,
 }  // namespace
 
 double CalcCubeRoot(double x) {
-  // Newton's method descends to the root from above, until rounding stops it
+  // Newton's method descends monotonically to the root until rounding stops it
   double root = std::max(1.0, x);
   while (true) {
     const double next = root - (root - x / (root * root)) / 3;
@@ -215,10 +215,10 @@ double CalcCubeRoot(double x) {
 absl::StatusOr<ParticleFill> FillSolid(const Solid& solid, const FillOptions& options,
                                        const IsCancelled& is_cancelled) {
   ParticleFill fill;
-  const bool goes_on = options.layout == FillOptions::Layout::kLattice
-                           ? FillWithLattice(solid, options.spacing, is_cancelled, &fill)
-                           : FillWithPoissonDisks(solid, options, is_cancelled, &fill);
-  if (!goes_on) return absl::CancelledError("the filling was cancelled");
+  const bool is_filled = options.layout == FillOptions::Layout::kLattice
+                             ? FillWithLattice(solid, options.spacing, is_cancelled, &fill)
+                             : FillWithPoissonDisks(solid, options, is_cancelled, &fill);
+  if (!is_filled) return absl::CancelledError("the filling was cancelled");
   if (fill.positions.empty()) return fill;
   fill.particle_volume = solid.volume() / static_cast<double>(fill.positions.size());
   fill.surface = SpreadOverSurface(solid, options.spacing);

@@ -24,21 +24,20 @@ struct FillOptions {
 // Particles that fill a solid, in its frame.
 struct ParticleFill {
   std::vector<Eigen::Vector3d> positions;  // [m]
-  // Of each [m]: its distance from the surface of the solid, at most half a spacing.
+  // Distance of each particle from the surface of the solid, at most half a spacing [m].
   std::vector<double> radii;
-  double particle_volume = 0;  // of each: all together have the volume of the solid [m³]
-  // On the surface, see SpreadOverSurface [m].
-  std::vector<Eigen::Vector3d> surface;
+  double particle_volume = 0;  // of each particle: volume of the solid / their number [m³]
+  std::vector<Eigen::Vector3d> surface;  // points on the surface, see SpreadOverSurface [m]
 };
 
 // Fills a solid, bitwise the same on every machine. A lattice is fitted to the bounds of the solid:
 // along each axis, its spacing divides their length evenly. A Poisson disk sample has exactly
-// round(volume / spacing³) particles, at least one, unless the solid is too thin to be hit so
-// often. Particles near to each other have numbers near to each other.
+// round(volume / spacing³) particles, at least one, unless the solid is too thin for enough random
+// points to hit it. Neighbouring particles have close indices.
 //
-// is_cancelled  asked often
+// is_cancelled  polled often
 // errors        CANCELLED
-// returns       no particles where the spacing is too wide for the solid
+// returns       no particles if the spacing is too wide for the solid
 absl::StatusOr<ParticleFill> FillSolid(const Solid& solid, const FillOptions& options,
                                        const IsCancelled& is_cancelled = {});
 

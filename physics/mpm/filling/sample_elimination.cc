@@ -14,14 +14,14 @@ namespace {
 
 using Eigen::Vector3d;
 
-// Points sorted by the cells of a grid, so that those near a point are in few consecutive ranges.
-// Points are numbered in this order, their ranks.
+// Points sorted by the cells of a grid, so that the neighbours of a point are in few consecutive
+// ranges. The rank of a point is its place in this order.
 class Neighborhoods {
  public:
   Neighborhoods(std::span<const Vector3d> points, double reach) : reach2_(reach * reach) {
     AxisAlignedBox bounds;
     for (const Vector3d& p : points) bounds.Include(p);
-    // at most 2²⁰ cells along each axis, so that a cell has one number
+    // at most 2²⁰ cells along each axis, so that a cell index fits kBits
     const double cell =
         points.empty() ? reach : std::max(reach, (bounds.upper - bounds.lower).maxCoeff() / 0x1p20);
     const auto number = [&](const Vector3d& p) {
@@ -59,7 +59,7 @@ class Neighborhoods {
   }
 
  private:
-  static constexpr int kBits = 21;  // of a cell's number, for each axis
+  static constexpr int kBits = 21;  // of a cell's number, per axis
   // ranks of the points in three cells in a row
   using Ranges = std::array<std::pair<int, int>, 9>;
 
@@ -80,16 +80,16 @@ class Neighborhoods {
   double reach2_;
   std::vector<int> index_, cell_;
   std::vector<Vector3d> position_;
-  std::vector<Ranges> ranges_;  // of each cell that has points
+  std::vector<Ranges> ranges_;  // of each occupied cell
 };
 
 }  // namespace
 
 std::vector<int> EliminateCrowded(std::span<const Vector3d> points, int num_fixed, int num_outside,
                                   int count, double reach) {
-  const int end = static_cast<int>(points.size()) - num_outside;  // of those that are chosen from
+  const int end = static_cast<int>(points.size()) - num_outside;  // of the points to choose from
   const Neighborhoods near(points, reach);
-  // (1 − d / reach)⁸, the weight of the paper
+  // weight of the paper, (1 − d / reach)⁸
   const auto crowding = [&](double distance2) {
     const double overlap = 1 - std::sqrt(distance2) / reach;
     const double square = overlap * overlap, fourth = square * square;
@@ -103,12 +103,12 @@ std::vector<int> EliminateCrowded(std::span<const Vector3d> points, int num_fixe
     if (near.index(rank) >= num_fixed) queue.emplace(crowd[rank], rank);
   }
 
-  // crowds only shrink: an entry that is out of date is too large, and is sorted in again
+  // crowding only decreases: an outdated entry is too large and is queued again
   int surplus = end - num_fixed - count;
   while (surplus > 0) {
-    const auto [believed, rank] = queue.top();
+    const auto [queued, rank] = queue.top();
     queue.pop();
-    if (believed != crowd[rank]) {
+    if (queued != crowd[rank]) {
       queue.emplace(crowd[rank], rank);
       continue;
     }

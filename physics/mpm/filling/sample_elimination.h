@@ -28,17 +28,18 @@ class RandomNumbers {
 // Chooses points that are spread evenly, a Poisson disk sample, by eliminating the most crowded
 // point again and again (Yuksel 2015, Sample Elimination for Generating Poisson Disk Sample Sets).
 //
-// points     candidates, a few times as many as are chosen; the first `num_fixed` stay. The last
-//            `num_outside` are beyond the border of a region: they crowd those within and are
-//            eliminated like them, so that points do not gather at the border; none is chosen
-// count      how many of the rest are kept, at most
-// reach      [m] distance within which points crowd each other: twice the largest radius of discs
-//            around the kept points that do not overlap
-// returns    indices of the fixed and the kept points, ascending
+// points     candidates, a few times as many as are chosen. The first `num_fixed` are always
+//            chosen. The last `num_outside` lie outside the region and are never chosen: they
+//            crowd the others and are eliminated like them, so that no points gather at the border
+// count      maximum number of the others that are chosen
+// reach      distance within which points crowd each other [m]: r_max of the paper, twice the
+//            largest radius of non-overlapping discs around the chosen points
+// returns    indices of the chosen points, ascending
 std::vector<int> EliminateCrowded(std::span<const Eigen::Vector3d> points, int num_fixed,
                                   int num_outside, int count, double reach);
 
-// Indices of points of which no two are nearer than `distance`: those earlier in the list win.
+// Greedily selects points that are at least `distance` apart, in their order. Returns their
+// indices.
 std::vector<int> KeepApart(std::span<const Eigen::Vector3d> points, double distance);
 
 }  // namespace pliant::physics

@@ -55,7 +55,7 @@ double Solid::CalcMaxArea() const {
     }
     return area;
   }
-  // a convex shape, and a torus, has less surface than a box around it
+  // a convex shape or a torus has less surface than its bounding box
   const Vector3d size = bounds_.upper - bounds_.lower;
   return 2 * (size.x() * size.y() + size.y() * size.z() + size.z() * size.x());
 }

@@ -9,9 +9,9 @@
 
 namespace pliant::physics {
 
-// A ring about z, centred at the origin [m].
+// A torus about z, centred at the origin [m].
 struct Torus {
-  double ring_radius;  // of the centre line of its tube
+  double ring_radius;  // of the tube's centre line
   double tube_radius;  // less than ring_radius
 };
 
@@ -25,7 +25,7 @@ class Solid {
 
   double volume() const { return volume_; }                 // [m³]
   const AxisAlignedBox& bounds() const { return bounds_; }  // [m]
-  double CalcMaxArea() const;                               // at least that of the surface [m²]
+  double CalcMaxArea() const;                               // upper bound of the surface area [m²]
   double CalcThickness() const;                             // of its thinnest part, see shape.h [m]
   // Signed distance to the surface [m], negative inside.
   double CalcDistance(const Eigen::Vector3d& p) const;

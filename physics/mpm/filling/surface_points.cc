@@ -14,8 +14,8 @@ namespace {
 
 using Eigen::Vector3d;
 
-// Points on a surface of revolution about z: rings along its profile, of which every other one is
-// turned by half a gap.
+// Points on a surface of revolution about z: rings along its profile; every other ring is turned by
+// half a gap.
 class Rings {
  public:
   explicit Rings(double spacing) : spacing_(spacing) {}
@@ -53,14 +53,15 @@ class Rings {
 
 // Candidates for each point that is kept.
 constexpr int kSurfaceCandidates = 5;
-// Relative to the spacing, the distance within which points of a surface crowd each other: twice
-// the largest radius of discs on it, 2 √(1 / (2 √3)).
+// Distance within which points of a surface crowd each other, relative to the spacing: twice the
+// largest radius of packed discs, 2 √(1 / (2 √3)).
 constexpr double kSurfaceReach = 1.0746;
-// Cosine of the angle between the faces of an edge that points must mark.
+// An edge is sharp, and gets points of its own, if the cosine of the angle between its face normals
+// is at most this.
 constexpr double kSharpCosine = 0.866;
-// Share of the points that may lie on such edges; a jagged surface is made of them.
+// Maximum share of the points on sharp edges: a jagged surface consists of such edges.
 constexpr double kMaxEdgeShare = 0.5;
-// Any; the points are the same each time.
+// Arbitrary but fixed, so that the points are always the same.
 constexpr std::uint64_t kSeed = 1;
 
 double CalcArea(const TriangleMesh& mesh, int triangle) {
@@ -69,7 +70,7 @@ double CalcArea(const TriangleMesh& mesh, int triangle) {
   return 0.5 * std::sqrt((mesh.vertices[t[1]] - a).cross(mesh.vertices[t[2]] - a).squaredNorm());
 }
 
-// Calls place(item, which) for `count` candidates spread over items in proportion to their sizes.
+// Stratified sampling: calls place(item) `count` times, items in proportion to their sizes.
 template <typename Place>
 void Stratify(const std::vector<double>& sizes, double total, std::int64_t count,
               RandomNumbers* random, const Place& place) {
@@ -89,7 +90,7 @@ std::vector<Vector3d> Choose(const std::vector<Vector3d>& points, const std::vec
   return result;
 }
 
-// Adds to the points of sharp corners those of sharp edges.
+// Returns points at the corners and along the sharp edges of a mesh.
 std::vector<Vector3d> SpreadOverEdges(const TriangleMesh& mesh, const TriangleBvh& bvh,
                                       double spacing, int max_points, RandomNumbers* random) {
   std::vector<std::array<int, 2>> edges;
@@ -111,7 +112,7 @@ std::vector<Vector3d> SpreadOverEdges(const TriangleMesh& mesh, const TriangleBv
   for (std::size_t v = 0; v < num_sharp.size(); ++v) {
     if (num_sharp[v] == 0 || num_sharp[v] == 2) continue;
     points.push_back(mesh.vertices[v]);
-    num_gaps -= 0.5 * num_sharp[v];  // between two corners is one point less than there are gaps
+    num_gaps -= 0.5 * num_sharp[v];  // one point fewer than gaps between two corners
   }
   points = Choose(points, KeepApart(points, 0.5 * spacing));
   const int num_corners = static_cast<int>(points.size());
@@ -151,7 +152,7 @@ std::vector<Vector3d> SpreadOverMesh(const TriangleMesh& mesh, const TriangleBvh
                                          kSurfaceReach * spacing));
 }
 
-// Rings of latitude and longitude on the unit sphere, stretched.
+// Latitude–longitude mesh of the unit sphere, scaled by the radii.
 TriangleMesh TessellateEllipsoid(const Vector3d& radii, int bands) {
   TriangleMesh mesh;
   const int sectors = 2 * bands;

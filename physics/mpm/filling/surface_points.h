@@ -8,13 +8,13 @@
 
 namespace pliant::physics {
 
-// Number of particles, or of gaps between surface points, along a length: as near to the spacing as
-// can be, at least 1.
+// Number of particles, or of gaps between surface points, along a length [m]: length / spacing,
+// rounded, at least 1.
 int CountAlong(double length, double spacing);
 
-// Points on the surface of a solid, about one for each spacing² of it, bitwise the same on every
-// machine. On a box: a lattice on each face with its edges and corners; on round shapes: rings
-// about z; on meshes and ellipsoids: spread evenly, with the corners and sharp edges of meshes.
+// Points on the surface of a solid [m], about one per spacing², bitwise the same on every machine:
+// a lattice on the faces of a box, rings about z on spheres, capsules, cylinders and tori, and a
+// Poisson disk sample on ellipsoids and meshes, which includes corners and sharp edges of meshes.
 std::vector<Eigen::Vector3d> SpreadOverSurface(const Solid& solid, double spacing);
 
 }  // namespace pliant::physics

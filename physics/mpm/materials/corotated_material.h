@@ -4,14 +4,14 @@
 
 namespace pliant::physics {
 
-// Response of a solid to the strain ε.
+// Response of a solid to the linear strain ε.
 struct StrainResponse {
   double energy;           // Ψ(ε) [J/m³]
   Eigen::Matrix3d stress;  // ∂Ψ/∂ε, symmetric [Pa]
   // Second derivative along δε: 2 μ δε:δε + λ tr(δε)² − softening (direction:δε)² [Pa].
   double mu, lambda;
   double softening = 0;
-  Eigen::Matrix3d direction;  // symmetric; read only where softening is not 0
+  Eigen::Matrix3d direction;  // symmetric; used only if softening is not 0
 };
 
 // A solid whose energy is a function of the linear strain in a lagged rotation R,
@@ -19,8 +19,8 @@ struct StrainResponse {
 //   ε(H) = sym(Rᵀ (I + H) F) − I + E,   E = sym(R_pᵀ F_p) − sym(Rᵀ F_p),   F_p = (I + h C) F,
 //
 // R = polar(F), R_p = polar(F_p). E does not depend on H, so ε is linear in H, and the energy is
-// convex in H where it is convex in ε. With E, a body that rotates as C predicts keeps its strain;
-// without it (zong2024), each step leaves an expansion of second order in the angle.
+// convex in H if it is convex in ε. With E, a body that rotates as C predicts keeps its strain;
+// without E (zong2024), each step adds an expansion of second order in the angle.
 //
 // The parameters begin with Young's modulus and Poisson's ratio.
 class CorotatedMaterial : public ParticleMaterial {
@@ -28,7 +28,7 @@ class CorotatedMaterial : public ParticleMaterial {
   void Start(const double* p, ParticleStart* start) const final;
   void Respond(const double* p, const ParticleStart& start, const Eigen::Matrix3d& H,
                bool with_tangent, ParticleResponse* response) const final;
-  // F ← (I + H) F: elastic.
+  // F ← (I + H) F, without plastic flow.
   void Advance(const double* p, const ParticleStart& start, const Eigen::Matrix3d& H,
                ParticleState* end) const override;
   // Energy and stress with the rotation of the state: μ ε:ε + λ/2 tr(ε)², ε = sym(polar(F)ᵀ F) − I.
@@ -42,7 +42,7 @@ class CorotatedMaterial : public ParticleMaterial {
   static Eigen::Matrix3d CalcStrain(const ParticleStart& start, const Eigen::Matrix3d& H);
 };
 
-// F = R S with a rotation R, the nearest one if F is inverted, and S symmetric.
+// F = R S with symmetric S and a rotation R, the one nearest to F if F is inverted.
 struct PolarDecomposition {
   Eigen::Matrix3d R, S;
 };

@@ -4,7 +4,7 @@
 
 namespace pliant::physics {
 
-// Young's modulus and Poisson's ratio, with which the parameters of every solid begin.
+// The first two parameters of every solid.
 inline constexpr ParticleParameter kYoungsModulus = {
     "youngs_modulus", "a positive modulus in pascals. Rubber is about 1e6, dough 1e4", 1e-6, 1e15,
     1e5};
@@ -13,7 +13,7 @@ inline constexpr ParticleParameter kPoissonsRatio = {
     0.5 - 1e-12, 0.35};
 
 struct ElasticModuli {
-  double mu, lambda;  // Lamé's [Pa]
+  double mu, lambda;  // Lamé parameters [Pa]
   double bulk() const { return lambda + mu * 2 / 3; }
 };
 inline ElasticModuli CalcElasticModuli(const double* young_and_poisson) {
@@ -21,8 +21,8 @@ inline ElasticModuli CalcElasticModuli(const double* young_and_poisson) {
   return {E / (2 * (1 + nu)), E * nu / ((1 + nu) * (1 - 2 * nu))};
 }
 
-// The ratio of volumes by which Kirchhoff's stress is divided to give Cauchy's: finite for a
-// particle of which no volume is left.
+// Volume ratio that divides Kirchhoff stress to give Cauchy stress. It is bounded from below, so
+// that the stress of a collapsed particle stays finite.
 inline double CalcVolumeRatio(double det_F) {
   constexpr double kMinRatio = 1e-6;
   return det_F < kMinRatio ? kMinRatio : det_F;

@@ -24,7 +24,8 @@ struct LiquidLaw {
   explicit LiquidLaw(const double* p)
       : bulk_modulus(p[0]), gamma(static_cast<int>(p[1])), viscosity(p[2]) {}
 
-  // Below this ratio of volumes the law is not followed; its pressure there is 78 000 K for γ = 7.
+  // Volume ratio below which the energy is continued quadratically. The pressure there is 78 000 K
+  // for γ = 7.
   double min_J() const { return gamma / (gamma + 28.0); }
 
   double bulk_modulus;  // [Pa]
@@ -32,13 +33,13 @@ struct LiquidLaw {
   double viscosity;  // [Pa s]
 };
 
-// The determinant may correct the linear volume ratio of a step by this part. Where it would by
-// more, the step is too long for both, and the energy that it was solved with holds.
+// Maximum relative difference between det(I + H) and the linear volume ratio, with which the step
+// was solved, that enters the state. A larger one means that the step is too long for either.
 constexpr double kMaxCorrection = 0.05;
-// Beyond, a liquid has torn apart and is not stretched any further.
+// Maximum volume ratio: beyond it, a liquid has separated and is not stretched any further.
 constexpr double kMaxJ = 1.1;
 
-// Energy per volume at rest of the ratio of volumes J, with derivatives [Pa].
+// Energy per volume at rest as a function of the volume ratio J, and its derivatives [Pa].
 struct VolumeResponse {
   double energy, slope, curvature;
 };
@@ -57,8 +58,8 @@ VolumeResponse RespondWithinLaw(const LiquidLaw& law, double J) {
           K * law.gamma * power * inverse};
 }
 
-// The same, with a quadratic continuation below the smallest ratio: finite, steep and convex for
-// any J, so that Newton's method may start from an inverted particle.
+// RespondWithinLaw, continued quadratically below min_J: finite and convex for any J, so that
+// Newton's method may start from an inverted particle.
 VolumeResponse RespondToVolume(const LiquidLaw& law, double J) {
   const double min_J = law.min_J();
   if (!(J < min_J)) return RespondWithinLaw(law, J);
@@ -67,7 +68,7 @@ VolumeResponse RespondToVolume(const LiquidLaw& law, double J) {
   return {r.energy + d * (r.slope + 0.5 * d * r.curvature), r.slope + d * r.curvature, r.curvature};
 }
 
-// sym A without its trace
+// dev sym A
 Matrix3d SymmetricDeviator(const Matrix3d& A) {
   return 0.5 * (A + A.transpose()) - A.trace() / 3 * Matrix3d::Identity();
 }
@@ -76,8 +77,9 @@ Matrix3d SymmetricDeviator(const Matrix3d& A) {
 //
 //   J*(H) = J (1 + tr H + det(I + h C) − 1 − h tr C),
 //
-// so Ψ(J*) + η J / h ‖dev sym H‖² is convex. C predicts what the linear J misses, and after the
-// step J changes by det(I + H). Without the corrections (zong2024), J*(H) is J (1 + tr H) in both.
+// so Ψ(J*) + η J / h ‖dev sym H‖² is convex. The terms in C predict the nonlinear part of the
+// determinant, and at the end of the step J is multiplied by det(I + H). Without the corrections
+// (zong2024), J*(H) = J (1 + tr H) both in the step and at its end.
 class Liquid final : public ParticleMaterial {
  public:
   std::string_view name() const override { return "LIQUID"; }
@@ -87,7 +89,7 @@ class Liquid final : public ParticleMaterial {
   void Start(const double* /*p*/, ParticleStart* start) const override {
     start->J_offset = 0;
     if (!start->is_corrected) return;
-    // second and third invariant of h C: det(I + A) = 1 + tr A + these
+    // second and third invariants of A: det(I + A) = 1 + tr A + J_offset
     const Matrix3d A = start->h * start->state.C;
     const auto minor = [&](int i, int j) { return A(i, i) * A(j, j) - A(i, j) * A(j, i); };
     start->J_offset = minor(0, 1) + minor(1, 2) + minor(2, 0) + A.determinant();
@@ -121,7 +123,7 @@ class Liquid final : public ParticleMaterial {
   void Advance(const double* p, const ParticleStart& start, const Matrix3d& H,
                ParticleState* end) const override {
     const double min_J = LiquidLaw(p).min_J();
-    // a particle that was inverted is one that was compressed to the limit of the law
+    // an inverted particle counts as compressed to the limit of the law
     double J = std::max(TrialVolume(start, H), min_J);
     if (start.is_corrected) {
       const double after = start.state.J * (Matrix3d::Identity() + H).determinant();
@@ -137,7 +139,7 @@ class Liquid final : public ParticleMaterial {
     return RespondToVolume(LiquidLaw(p), state.J).energy;
   }
 
-  // Pressure, and viscous stress of the rate C.
+  // Pressure, and viscous stress of the velocity gradient C.
   Matrix3d CalcStress(const double* p, const ParticleState& state) const override {
     const LiquidLaw law(p);
     return RespondToVolume(law, state.J).slope * Matrix3d::Identity() +

@@ -12,7 +12,7 @@ using Eigen::Matrix3d;
 
 constexpr ParticleParameter kNeoHookeanParameters[] = {kYoungsModulus, kPoissonsRatio};
 
-// The law of finite elements, Ψ((I + H) F): not convex, and the same in every lane.
+// The finite elements' material, Ψ((I + H) F), evaluated with equal SIMD lanes. It is not convex.
 class NeoHookean final : public ParticleMaterial {
  public:
   std::string_view name() const override { return "NEO_HOOKEAN"; }

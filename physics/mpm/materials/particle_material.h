@@ -13,10 +13,10 @@ struct ParticleParameter {
   std::string_view name;
   std::string_view expected;  // "a positive modulus in pascals"
   double smallest, largest;   // inclusive
-  double example;             // a sensible value, used by the checks that every material undergoes
-  // Where a scene gives none; NaN: it must give one.
+  double example;             // a sensible value, for the tests that run on every material
+  // Value if the scene gives none; NaN: the scene must give one.
   double fallback = std::numeric_limits<double>::quiet_NaN();
-  bool is_integer = false;  // no fractions
+  bool is_integer = false;
 };
 
 inline constexpr int kMaxParticleParameters = 6;
@@ -29,7 +29,7 @@ struct ParticleState {
   double plastic_strain = 0;                        // equivalent, accumulated
 };
 
-// What stays constant at a particle during a step: the state at its start, and what the material
+// Constants of a particle during a step: the state at its start, and quantities that the material
 // derives from it.
 struct ParticleStart {
   ParticleState state;
@@ -37,7 +37,7 @@ struct ParticleStart {
   // Whether the corrections to zong2024 apply (docs/methods.md, "Material points").
   bool is_corrected = true;
   Eigen::Matrix3d R = Eigen::Matrix3d::Identity();  // lagged rotation, polar(F)
-  // Strain at H = 0: sym(Rᵀ F) − I, and the correction for rotation.
+  // Strain at H = 0: sym(Rᵀ F) − I plus the correction for rotation.
   Eigen::Matrix3d strain = Eigen::Matrix3d::Zero();
   double J_offset = 0;  // second-order change of the volume ratio, relative to J
 };
@@ -50,32 +50,32 @@ struct ParticleResponse {
   bool is_projected = false;                         // the tangent lost negative eigenvalues
 };
 
-// A material of particles: an energy density of the displacement gradient of a step, and a law by
-// which the state advances. docs/extending.md describes how to add one. It may use no function of
-// the C library except the square root: their last bits differ between machines.
+// A material of particles: an energy density as a function of the step's displacement gradient, and
+// an update of the state. docs/extending.md describes how to add one. It may use no function of the
+// C library except the square root, since their last bits differ between machines.
 class ParticleMaterial {
  public:
   virtual ~ParticleMaterial() = default;
   virtual std::string_view name() const = 0;  // as in scenes: VON_MISES
   virtual std::span<const ParticleParameter> parameters() const = 0;
-  // Whether the energy is convex in H, so that a step has one solution; else the tangent is
+  // Whether the energy is convex in H, so that a step has one solution. If not, the tangent is
   // projected onto the positive semi-definite matrices.
   virtual bool is_convex() const { return true; }
   // Whether the energy is quadratic in H, so that a step is solved as one linear system. Without
   // the corrections, plasticity acts only after the step.
   virtual bool is_quadratic(bool /*is_corrected*/) const { return false; }
-  // Whether it keeps a volume ratio and no deformation gradient.
+  // Whether the state is a volume ratio, without a deformation gradient.
   virtual bool is_liquid() const { return false; }
 
   // `p`: the parameters, in the order of parameters(). Derives R, strain and J_offset from the
   // rest, as far as the material uses them.
   virtual void Start(const double* p, ParticleStart* start) const = 0;
-  // The response is finite for any H, however much it inverts. The tangent is without negative
-  // eigenvalues; it is computed only where `with_tangent`.
+  // The response is finite for any H, even if I + H is inverted. The tangent has no negative
+  // eigenvalues and is computed only if `with_tangent`.
   virtual void Respond(const double* p, const ParticleStart& start, const Eigen::Matrix3d& H,
                        bool with_tangent, ParticleResponse* response) const = 0;
-  // Whether the energy is known to be one quadratic function of H between two points: then the
-  // second one has the tangent of the first.
+  // Whether the energy is known to be one quadratic function of H between two points, so that they
+  // have the same tangent.
   virtual bool IsQuadraticBetween(const double* /*p*/, const ParticleStart& /*start*/,
                                   const Eigen::Matrix3d& /*H0*/,
                                   const Eigen::Matrix3d& /*H1*/) const {
@@ -87,7 +87,7 @@ class ParticleMaterial {
   // Elastic energy per volume at rest [J/m³] and Cauchy's stress [Pa] in a state.
   virtual double CalcEnergy(const double* p, const ParticleState& state) const = 0;
   virtual Eigen::Matrix3d CalcStress(const double* p, const ParticleState& state) const = 0;
-  // Speed of sound of compression in a body of this density [m/s], for checks.
+  // Speed of compression waves in a body of this density [kg/m³], for checks [m/s].
   virtual double CalcSoundSpeed(const double* p, double density) const = 0;
 };
 

@@ -29,7 +29,7 @@ double CalcYieldStrain(const double* p) {
 }
 
 // m > 0 with det(m I + ρ N) = `det` > 0, N a deviator of norm 1, so that m I + ρ N is positive
-// definite. `mean` is that of a positive definite matrix m̄ I + s N, s ≥ ρ, of this determinant.
+// definite. `mean` is m̄ of a positive definite matrix m̄ I + s N, s ≥ ρ, with this determinant.
 double SolveMeanStretch(double rho, double det_N, double det, double mean) {
   // the determinant, m³ − ρ²/2 m + ρ³ det N, is convex and increases from its largest root on, and
   // at `mean` it exceeds `det`, for it decreases with s: Newton's method descends to the solution
@@ -46,20 +46,20 @@ double SolveMeanStretch(double rho, double det_N, double det, double mean) {
   return m;
 }
 
-// Perfect plasticity without hardening: the deviatoric strain s = ‖dev ε‖ is bounded by ρ. The
-// energy is that of the step with the plastic flow minimised out,
+// Perfect plasticity: the deviatoric strain s = ‖dev ε‖ is bounded by ρ. The energy of the step is
+// minimised over the plastic flow,
 //
 //   Ψ = min over flow of μ (s − flow)² + 2 μ ρ flow  =  μ s² up to ρ, μ (2 ρ s − ρ²) beyond,
 //
-// a Moreau envelope and so convex and C¹, and κ/2 tr(ε)². Without the corrections (zong2024,
-// Algorithm 1), the energy is μ s² for any s, and plasticity acts only after the step.
+// a Moreau envelope and therefore convex and C¹, plus κ/2 tr(ε)². Without the corrections
+// (zong2024, Algorithm 1), the energy is μ s² for any s, and plasticity acts only after the step.
 class VonMises final : public CorotatedMaterial {
  public:
   std::string_view name() const override { return "VON_MISES"; }
   std::span<const ParticleParameter> parameters() const override { return kVonMisesParameters; }
   bool is_quadratic(bool is_corrected) const override { return !is_corrected; }
 
-  // The elastic strains are a convex set.
+  // The set of elastic strains is convex, so the end points decide.
   bool IsQuadraticBetween(const double* p, const ParticleStart& start, const Matrix3d& H0,
                           const Matrix3d& H1) const override {
     const double rho = CalcYieldStrain(p);
@@ -100,15 +100,16 @@ class VonMises final : public CorotatedMaterial {
   }
 
  private:
-  // Returns F = R S to the yield surface, with ‖dev S‖ = ρ, and returns how far it lay beyond it.
-  // The flow keeps R, the directions of S and det F.
+  // Return mapping: moves F = R S to the yield surface ‖dev S‖ = ρ and returns its distance from
+  // it. The flow preserves R, the principal directions of S and det F.
   static double Return(double rho, Matrix3d* F) {
     const auto [R, S] = CalcPolarDecomposition(*F);
     const Matrix3d deviator = Deviator(S);
     const double s = std::sqrt(deviator.squaredNorm());
     if (!(s > rho)) return 0;
     const Matrix3d N = deviator / s;
-    // an inverted F has no volume to keep: keeping its mean stretch turns it right again
+    // an inverted F has no positive volume to preserve; preserving its mean stretch reverts the
+    // inversion
     const double det = S.determinant();
     double mean = S.trace() / 3;
     if (det > 0) mean = SolveMeanStretch(rho, N.determinant(), det, mean);
@@ -116,8 +117,8 @@ class VonMises final : public CorotatedMaterial {
     return s - rho;
   }
 
-  // As zong2024 (26): the deviator of S = sym(F R0ᵀ) is scaled to ρ, and F changes by the change of
-  // S.
+  // Return mapping of zong2024 (26): scales the deviator of S = sym(F R0ᵀ) to ρ and changes F
+  // accordingly.
   static double ReturnKeepingTrace(double rho, const Matrix3d& R0, Matrix3d* F) {
     const Matrix3d FR = *F * R0.transpose();
     const Matrix3d deviator = Deviator(0.5 * (FR + FR.transpose()));

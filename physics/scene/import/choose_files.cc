@@ -56,7 +56,7 @@ std::vector<Candidate> ListFiles(const std::string& folder) {
   return files;
 }
 
-// Whether a line of a YAML file begins like one of a scene.
+// Whether a YAML file has a top-level key of a scene.
 bool ShowsScene(const Candidate& file) {
   if (!IsSceneFile(file.path)) return false;
   const std::string lines = absl::StrCat("\n", file.text);
@@ -65,7 +65,7 @@ bool ShowsScene(const Candidate& file) {
       [&](const std::string& key) { return lines.find(key) != std::string::npos; });
 }
 
-// Packages have other XML files, too.
+// Whether a file is a robot; packages also have other XML files.
 bool ShowsRobot(const Candidate& file) {
   const std::string extension = ExtensionOf(file.path);
   if (file.kind != ImportKind::kRobot || extension == ".srdf") return false;
@@ -83,7 +83,7 @@ bool IsMesh(const Candidate& file) {
   return file.kind == ImportKind::kVolume || file.kind == ImportKind::kSurface;
 }
 
-// Whether the text has the name of the file, which is no part of a longer one.
+// Whether the text contains the name of the file, not as part of a longer name.
 bool Names(const std::string& text, const std::string& path) {
   const std::string name = fs::path(path).filename().string();
   const auto continues = [&](std::size_t at) {
@@ -126,7 +126,7 @@ absl::StatusOr<std::vector<std::string>> ChooseFiles(const std::string& folder) 
     if (ShowsRobot(file)) robots.push_back(&file);
     if (IsMesh(file)) meshes.push_back(&file);
   }
-  // a faulty scene shows its faults when it is loaded
+  // errors in a scene are reported when it is loaded
   if (scenes.empty() && robots.empty() && meshes.empty() && texts.size() == 1) scenes = texts;
   if (scenes.size() > 1) {
     return absl::InvalidArgumentError(absl::StrCat(ListSome(PathsOf(scenes)),

@@ -7,9 +7,9 @@
 
 namespace pliant::physics {
 
-// The files of a folder, and of the folders below it, of which its owner wants a world: a scene
-// alone, or robots and meshes, in the order of their paths. Robots and meshes that another file
-// names are parts of that. If there are robots, meshes in folders belong to their packages. Paths
+// Chooses the files of a folder and its subfolders from which to make a world: a single scene, or
+// robots and meshes, in the order of their paths. Robots and meshes that another file names are
+// left out as its parts. If there are robots, meshes in subfolders belong to their packages. Paths
 // are relative to `folder`.
 //
 // errors  INVALID_ARGUMENT: several scenes, or none of the three

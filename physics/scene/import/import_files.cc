@@ -27,19 +27,20 @@ namespace {
 namespace fs = std::filesystem;
 using Eigen::Vector3d;
 
-constexpr std::size_t kHead = 4096;  // bytes that tell what a file is
-// Edges of the tetrahedra that fill a surface: a share of its size, and no more tetrahedra than two
-// cores step in real time.
+constexpr std::size_t kHead = 4096;  // bytes from which the kind of a file is found
+// The edge length of tetrahedra that fill a surface is its size / kEdgesPerSize, or larger if this
+// gives more tetrahedra than two cores step in real time.
 constexpr double kEdgesPerSize = 100;
 constexpr double kTetrahedra = 5'000;
 constexpr double kVolumeOfEdge = 0.0785;  // mean of the mesher's tetrahedra at edge_length 1
-// A surface is shown itself where at most this share of it has triangles longer than an edge, which
-// would hide how the body deforms, and where a page without a GPU draws it within seconds.
+// The surface of the file itself is drawn if at most this share of its area has triangles longer
+// than an edge, which would hide the deformation, and if a page without a GPU draws it within
+// seconds.
 constexpr double kMaxCoarseShare = 0.05;
 constexpr std::size_t kMaxShownTriangles = 50'000;
-// Rubber is stepped at this rate where no robot needs shorter steps [s].
+// Time steps of soft bodies alone, and with robots, which need shorter ones [s].
 constexpr double kSoftTimeStep = 0.01, kRobotTimeStep = 0.005;
-constexpr double kMaxSize = 5;       // larger meshes seem to be in millimetres [m]
+constexpr double kMaxSize = 5;       // larger meshes are taken to be in millimetres [m]
 constexpr double kClearance = 0.02;  // above the floor, and beside each other: share of size
 
 // Share of the area of triangles with an edge longer than `length`.
@@ -74,7 +75,7 @@ std::string PoseText(const Vector3d& p) {
   return absl::StrCat("{position: [", Short(p.x()), ", ", Short(p.y()), ", ", Short(p.z()), "]}");
 }
 
-// A pattern that matches a name alone.
+// A regular expression that matches only this name.
 std::string PatternOf(const std::string& name) {
   std::string pattern;
   for (const char c : name) {
@@ -137,7 +138,7 @@ class SceneWriter {
   }
 
  private:
-  // A name for the scene that nothing else has.
+  // A unique name in the scene.
   std::string NameFor(const std::string& file) {
     std::string stem;
     for (const char c : fs::path(file).stem().string())
@@ -158,7 +159,7 @@ class SceneWriter {
     return InQuotes((beside ? near : path).string());
   }
 
-  // Where the origin of something with these bounds goes: beside what is there, on the floor.
+  // Position of the origin of an object with these bounds: on the floor, beside earlier objects.
   Vector3d Place(const AxisAlignedBox& bounds, double clearance, bool keep_height) {
     const Vector3d center = 0.5 * (bounds.lower + bounds.upper);
     const double gap = kClearance * 10 * (bounds.upper - bounds.lower).maxCoeff();
@@ -260,7 +261,7 @@ class SceneWriter {
     if (scale != 1) absl::StrAppend(&mesh, ", scale: ", Short(scale));
     std::string visual = has_colors ? absl::StrCat("\n      visual: {", mesh, "}") : "";
     if (surface != nullptr) {
-      // about the centre, which errs least where the surface is open
+      // about the centre, where the error is smallest if the surface is open
       double volume = 0;
       for (const auto& [a, b, c] : surface->triangles)
         volume +=
@@ -289,7 +290,7 @@ class SceneWriter {
   std::set<std::string> names_;
   bool has_floor_ = false;
   bool any_ = false;
-  double end_ = 0;  // of what was placed last, along y
+  double end_ = 0;  // upper end of the last object along y
 };
 
 }  // namespace
@@ -317,7 +318,7 @@ ImportKind FindImportKind(const std::string& path) {
                : ImportKind::kNone;
   }
   if (extension == ".yaml" || extension == ".yml") return ImportKind::kNone;
-  // a binary STL shows by its length alone, which the head does not tell
+  // a binary STL is recognised only by its length, which the head does not have
   const bool surface = extension == ".stl" || GuessFileKind(head).ends_with("surface");
   return surface ? ImportKind::kSurface : ImportKind::kNone;
 }

@@ -10,10 +10,10 @@
 namespace pliant::physics {
 namespace {
 
-constexpr double kDriveRate = 30;        // natural frequency of a held joint [rad/s]
-constexpr double kMinInertia = 1e-6;     // so that massless joints are held, too [kg·m²] or [kg]
-constexpr double kEffortAtTurn = 1;      // deflection that spends the effort put in place of 0
-constexpr double kShareOfDamping = 0.5;  // of the effort limit, at the fastest rate
+constexpr double kDriveRate = 30;     // natural frequency of a held joint [rad/s]
+constexpr double kMinInertia = 1e-6;  // holds joints without mass, too [kg·m²] or [kg]
+constexpr double kEffortAtTurn = 1;   // deflection at which the effort that replaces 0 is reached
+constexpr double kShareOfDamping = 0.5;  // of the effort limit, at the velocity limit
 
 std::set<int> FindFollowers(const RobotDescription& robot) {
   std::set<int> followers;
@@ -23,7 +23,7 @@ std::set<int> FindFollowers(const RobotDescription& robot) {
   return followers;
 }
 
-// Whether the link's joint is one that ChooseDrives drives.
+// For each link, whether ChooseDrives drives its joint.
 std::vector<char> FindDriven(const RobotDescription& robot) {
   const std::set<int> followers = FindFollowers(robot);
   std::vector<char> driven(robot.links.size(), 0);
@@ -53,7 +53,7 @@ std::vector<ImportedDrive> ChooseDrives(const RobotDescription& robot) {
     drive.stiffness = inertia * kDriveRate * kDriveRate;
     drive.damping = 2 * inertia * kDriveRate;
     if (joint.effort_limit == 0) drive.effort_limit = drive.stiffness * kEffortAtTurn;
-    // a drive that spends its effort on its own damping would lag behind its target
+    // with its effort used up by damping, a drive would lag behind its target
     const double most = kShareOfDamping * joint.effort_limit / joint.velocity_limit;
     if (joint.effort_limit > 0 && std::isfinite(most))
       drive.damping = std::min(drive.damping, most);
@@ -82,11 +82,11 @@ std::vector<std::string> FindTips(const RobotDescription& robot) {
     fixed_depth[i] = fixed_depth[parent] + 1;
     if (fixed_depth[i] > fixed_depth[last[group[i]]]) last[group[i]] = i;
   }
-  std::vector<int> inner(n, 0);  // groups that a group carries
+  std::vector<int> inner(n, 0);  // number of groups attached to each group
   for (int i = 0; i < n; ++i) {
     if (outer[i] >= 0) ++inner[group[outer[i]]];
   }
-  // groups that carry nothing but several ends are hands
+  // groups to which only several ends are attached are hands
   std::vector<int> ends(n, 0);
   for (int i = 0; i < n; ++i) {
     if (group[i] == i && inner[i] == 0 && outer[i] >= 0) ++ends[group[outer[i]]];

@@ -16,16 +16,16 @@ struct ImportedDrive {
   double effort_limit = 0;  // in place of a limit of 0 in the file; else 0
 };
 
-// Drives of all joints of one velocity that can move, but followers of couplers. Their stiffness
+// Drives of all joints with one velocity, except followers of couplers. Their stiffness
 // and damping are those of a critically damped oscillator of a few hertz with the inertia that the
 // joint moves, so that arms and fingers are held alike.
 std::vector<ImportedDrive> ChooseDrives(const RobotDescription& robot);
 
-// Links at the ends of the robot that at least two driven joints carry: the last link of each
-// branch, or, where several fingers of one joint branch off, what carries these.
+// Links at the ends of the robot that at least two driven joints move: the last link of each
+// branch, or the link to which several fingers with one joint are attached.
 std::vector<std::string> FindTips(const RobotDescription& robot);
 
-// Bounds of the shapes at the rest pose, in the robot file's world; planes count for nothing.
+// Bounds of the shapes at the rest pose, in the robot file's world; planes are ignored.
 AxisAlignedBox CalcRestBounds(const RobotDescription& robot);
 
 // Whether the file has a floor of its own.

@@ -167,7 +167,7 @@ class AbaqusReader {
                    ? 0
                    : sets_.try_emplace(set, static_cast<int>(sets_.size()) + 1).first->second;
     } else if (keyword.word == "PART") {
-      // node numbers begin anew
+      // each part has its own node numbers
       part_ = parameter("NAME");
       numbers_.clear();
     } else if (keyword.word == "INSTANCE") {

@@ -13,7 +13,7 @@
 namespace pliant::physics {
 namespace {
 
-// The reader limits its processor time itself; this is for a machine that is busy.
+// The reader limits its own processor time; this deadline is for busy machines.
 constexpr double kDeadline = 60;  // [s]
 constexpr double kBytesPerSecond = 1e5;
 

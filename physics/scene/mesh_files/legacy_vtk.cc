@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kMagic = "# vtk DataFile Version";
 constexpr int kVoxel = 11;
 
-// Shape of a type of cell, and its number of points; 0: any, of Lagrange and Bézier cells.
+// Shape of a cell type, and its number of points; 0: any number, for Lagrange and Bézier cells.
 struct VtkCell {
   CellShape shape = CellShape::kOther;
   int points = 0;

@@ -119,7 +119,7 @@ void MeshCache::Keep(const std::string& key, const MeshedSurface& mesh) const {
   }
   if (static_cast<std::int64_t>(body.size() + kCacheBodyStart) > max_bytes_) return;
 
-  // written beside its place and renamed, so that no reader meets half a file
+  // write a temporary file and rename it, so that no reader sees half a file
   std::error_code error;
   fs::create_directories(folder_, error);
   const fs::path path = fs::path(folder_) / (key + kCacheSuffix);

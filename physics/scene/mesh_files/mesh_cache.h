@@ -12,15 +12,15 @@ namespace pliant::physics {
 // in $HOME); empty, which is no cache, when none of them is set.
 std::string FindMeshCacheFolder();
 
-// Meshes of surfaces, kept as files of one folder by the hash of what they were made from. Trouble
-// with the folder is no error: nothing is found, or kept. Several processes may share the folder.
+// Cache of meshes of surfaces: files in one folder, named by the hash of their inputs. Errors of
+// the folder are ignored: nothing is found or stored then. Several processes may share the folder.
 class MeshCache {
  public:
   // folder     empty: nothing is kept
-  // max_bytes  the files used longest ago are removed beyond this
+  // max_bytes  limit above which the least recently used files are removed
   explicit MeshCache(std::string folder, std::int64_t max_bytes = std::int64_t{256} << 20);
 
-  // `key`: hexadecimal digits. A damaged file counts as none.
+  // `key`: hexadecimal digits. A damaged file is ignored.
   std::optional<MeshedSurface> Find(const std::string& key) const;
   void Keep(const std::string& key, const MeshedSurface& mesh) const;
 

@@ -23,8 +23,7 @@ std::string HashOf(std::string_view bytes) {
                       absl::Hex(hash.low64, absl::kZeroPad16));
 }
 
-// Whether a file may have parts of its surface in others: glTF with buffers elsewhere, or in itself
-// as text.
+// Whether a file may refer to others: glTF with buffers in other files, or in itself as text.
 bool NamesFiles(std::string_view bytes) {
   return GuessFileKind(bytes) == "a glTF surface" && bytes.find("\"uri\"") != bytes.npos;
 }
@@ -35,7 +34,7 @@ std::string CalcKey(std::string_view bytes, const std::string& companions,
   const XXH128_hash_t content = XXH3_128bits(bytes.data(), bytes.size());
   std::string whole = absl::StrCat(kMesherVersion, ",", content.high64, ",", content.low64, ",",
                                    options.meshing.refine ? ",refined," : ",");
-  // numbers by their bits
+  // append numbers as bits
   for (const double number :
        {options.scale, options.meshing.edge_length, options.meshing.sharp_angle})
     whole.append(reinterpret_cast<const char*>(&number), sizeof(number));
@@ -57,7 +56,7 @@ absl::StatusOr<MeshedSurfaceFile> MeshSurfaceFile(std::string_view bytes, const 
                                                   const CompanionFiles& companions,
                                                   const SurfaceFileMeshing& options,
                                                   const MeshCache& cache) {
-  // a mesh of several files is known once these are read
+  // the key of a surface in several files needs their contents
   const bool has_companions = NamesFiles(bytes);
   if (!has_companions) {
     if (std::optional<MeshedSurface> kept = cache.Find(CalcKey(bytes, "", options)))

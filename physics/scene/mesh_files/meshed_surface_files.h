@@ -12,11 +12,11 @@
 
 namespace pliant::physics {
 
-// Changed whenever the same surface gives another mesh: keeps old meshes in caches, and model
-// hashes, apart from new ones.
+// Changed whenever the same surface gives another mesh, so that caches and model hashes distinguish
+// old and new meshes.
 inline constexpr char kMesherVersion[] = "mesher 3";
 
-// Whether the bytes begin as a surface does, or as nothing known in a file named like a surface.
+// Whether the bytes begin like a surface; if they are unknown, whether the file is named like one.
 bool IsSurfaceFile(std::string_view bytes, const std::string& name);
 
 struct SurfaceFileMeshing {
@@ -31,8 +31,8 @@ struct MeshedSurfaceFile {
   std::vector<std::string> warnings;  // as MeshedSurface has them, or with the file's name
 };
 
-// Fills the surface of a file with tetrahedra, or takes the mesh from the cache. No other file is
-// opened but through `companions`.
+// Fills the surface of a file with tetrahedra, or takes the mesh from the cache. Other files are
+// read only through `companions`.
 //
 // errors  INVALID_ARGUMENT, CANCELLED: as ReadOpenSurfaceMesh and MeshSurface
 absl::StatusOr<MeshedSurfaceFile> MeshSurfaceFile(std::string_view bytes, const std::string& name,

@@ -66,7 +66,7 @@ class ObjLine {
     while (at_ < text_.size() && !std::isspace(static_cast<unsigned char>(text_[at_]))) ++at_;
     return std::string_view(text_).substr(begin, at_ - begin);
   }
-  // What is left of the line, without white space around it.
+  // Rest of the line, without surrounding white space.
   std::string Rest() { return std::string(absl::StripAsciiWhitespace(text_.substr(at_))); }
   std::size_t place() const { return place_; }
 
@@ -81,8 +81,7 @@ bool ReadReal(std::string_view word, double* value) {
   return error == std::errc() && end == word.data() + word.size() && std::isfinite(*value);
 }
 
-// The index that a number of an OBJ file, from 1 or counted back from the end, denotes among
-// `count`; −1: none.
+// Index among `count` of a number in an OBJ file, which is from 1 or back from the end; −1: none.
 int ReadNumberOf(std::string_view word, std::size_t count) {
   const auto all = static_cast<std::int64_t>(count);
   std::int64_t number = 0;
@@ -140,7 +139,7 @@ std::map<std::string, ObjMaterial> ReadMtl(std::string_view bytes, const std::st
       for (int i = 0; i < 3; ++i) material->has_color &= ReadReal(line.Word(), &rgb[i]);
       if (material->has_color) material->color.head<3>() = rgb.cwiseMax(0).cwiseMin(1);
     } else if ((keyword == "d" || keyword == "Tr") && ReadReal(line.Word(), &value)) {
-      // writers disagree on what invisible is, and invisible it is not
+      // writers disagree on the meaning of 0, but it does not mean invisible
       const double alpha = std::clamp(keyword == "d" ? value : 1 - value, 0.0, 1.0);
       material->color.w() = alpha > 0 ? alpha : 1;
     } else if (keyword == "map_Kd") {
@@ -150,7 +149,7 @@ std::map<std::string, ObjMaterial> ReadMtl(std::string_view bytes, const std::st
   return materials;
 }
 
-// Colours and textures of an OBJ file: those of its materials, and of its vertices where three more
+// Colours and textures of an OBJ file: those of its materials, and of its vertices if three more
 // numbers follow their coordinates.
 class ObjLook {
  public:
@@ -165,7 +164,7 @@ class ObjLook {
     colors_.back() = {rgb[0], rgb[1], rgb[2]};
   }
 
-  // Of a corner v/vt/vn; −1: none.
+  // Index of the texture coordinates of a corner v/vt/vn; −1: none.
   int ReadTextureCorner(std::string_view corner) const {
     const std::size_t slash = corner.find('/');
     if (slash == corner.npos) return -1;
@@ -192,7 +191,7 @@ class ObjLook {
     }
   }
 
-  // Adds the parts to a file with the triangles that were added; none where no colour was given.
+  // Adds parts, made of the triangles added before, to a file; none if no colour was given.
   void MakeParts(SurfaceMeshFile* file) {
     file->visual_warnings = std::move(warnings_);
     std::vector<ObjMaterial> materials(numbers_.size() + 1);  // the last: none
@@ -227,7 +226,7 @@ class ObjLook {
       if (builders[number].empty()) continue;
       const ObjMaterial& material = materials[number];
       VisualPart& part = file->parts.emplace_back(builders[number].Take());
-      // images and colours of vertices stand in place of the material's
+      // images and vertex colours replace the material's colour
       const bool is_own = material.image.empty() && colors_.empty();
       if (material.has_color && is_own) part.color = material.color;
       if (!is_own) part.color = Eigen::Vector4d(1, 1, 1, material.color.w());
@@ -251,7 +250,7 @@ class ObjLook {
     for (auto& [name, material] : ReadMtl(*bytes, library)) materials_.emplace(name, material);
   }
 
-  // Some writers give 0 … 255.
+  // Scales colours to 0 … 1, as some writers give 0 … 255.
   void ScaleColors(std::size_t vertices) {
     if (colors_.empty()) return;
     colors_.resize(vertices, {1, 1, 1});

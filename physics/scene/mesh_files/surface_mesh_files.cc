@@ -23,7 +23,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-// The library does not end over a PLY header that does not.
+// Checks that a PLY header ends; otherwise the library would not return.
 absl::Status CheckPlyHeader(std::string_view bytes, const std::string& name) {
   if (bytes.find("\nend_header") != std::string_view::npos ||
       bytes.find("\rend_header") != std::string_view::npos)
@@ -34,7 +34,7 @@ absl::Status CheckPlyHeader(std::string_view bytes, const std::string& name) {
       "file may be cut off"));
 }
 
-// Nor does it end over indices of COLLADA that are no whole numbers.
+// Checks that indices of COLLADA are whole numbers; otherwise the library would not return.
 absl::Status CheckColladaIndices(std::string_view bytes, const std::string& name) {
   for (const std::string_view tag : {"<p>", "<vcount>"}) {
     for (std::size_t at = bytes.find(tag); at != std::string_view::npos; at = bytes.find(tag, at)) {

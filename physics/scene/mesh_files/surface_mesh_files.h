@@ -13,7 +13,7 @@
 
 namespace pliant::physics {
 
-// A part of a surface that looks the same all over: of one material.
+// A part of a surface with one material.
 struct VisualPart {
   // Vertices with the same place, texture coordinates and colour are one; its triangles may be
   // open, repeated, or turned in any way.
@@ -32,11 +32,10 @@ struct TextureSource {
 struct SurfaceMeshFile {
   TriangleMesh mesh;
   std::vector<std::string> warnings;  // changes to the mesh, each with the file's name
-  // The same surface as the file shows it, of ReadVisualSurface. Without colours and textures there
-  // are no parts.
+  // Parts for drawing, from ReadVisualSurface; none without colours and textures.
   std::vector<VisualPart> parts = {};
   std::vector<TextureSource> textures = {};
-  std::vector<std::string> visual_warnings = {};  // what is not shown, each with the file's name
+  std::vector<std::string> visual_warnings = {};  // parts not shown, each with the file's name
 };
 
 // Returns the bytes of a file named in a mesh, such as a glTF buffer, or an error when it must not
@@ -61,12 +60,12 @@ absl::StatusOr<SurfaceMeshFile> ReadSurfaceMesh(std::string_view bytes, const st
 absl::StatusOr<SurfaceMeshFile> ReadOpenSurfaceMesh(std::string_view bytes, const std::string& name,
                                                     const CompanionFiles& companions = nullptr);
 
-// Reads an open surface and its parts, textures and what is said about them. Without
-// `companions`, those that other files describe are missing.
+// Reads an open surface with its parts, textures and warnings about them. Without `companions`,
+// those described in other files are missing.
 absl::StatusOr<SurfaceMeshFile> ReadVisualSurface(std::string_view bytes, const std::string& name,
                                                   const CompanionFiles& companions);
 
-// Turns y up into z up.
+// Rotates a surface with y up to z up.
 void TurnUpright(SurfaceMeshFile* file);
 
 // Turns a surface read as open into a closed one.

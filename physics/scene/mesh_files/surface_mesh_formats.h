@@ -12,11 +12,11 @@ namespace pliant::physics {
 // The readers behind ReadSurfaceMesh: triangles as the file has them, vertices not joined.
 absl::StatusOr<SurfaceMeshFile> ReadTextStl(std::string_view bytes, const std::string& name);
 absl::StatusOr<SurfaceMeshFile> ReadBinaryStl(std::string_view bytes, const std::string& name);
-// `companions`: of the materials; none: without parts.
+// `companions`: reads files of materials; null: no parts.
 absl::StatusOr<SurfaceMeshFile> ReadObj(std::string_view bytes, const std::string& name,
                                         const CompanionFiles& companions);
 // glTF, PLY and COLLADA with their parts, read by the program pliant_surface_reader; `format`
-// "gltf", "glb", "ply" or "dae". No file is opened but through `companions`.
+// "gltf", "glb", "ply" or "dae". Other files are read only through `companions`.
 absl::StatusOr<SurfaceMeshFile> ReadForeignSurface(std::string_view bytes, const std::string& name,
                                                    const std::string& format,
                                                    const CompanionFiles& companions);

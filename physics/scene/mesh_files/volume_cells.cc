@@ -26,8 +26,7 @@ double CalcSixfoldVolume(const std::vector<Eigen::Vector3d>& x, const std::array
   return (x[t[1]] - x[t[0]]).dot((x[t[2]] - x[t[0]]).cross(x[t[3]] - x[t[0]]));
 }
 
-// Appends the tetrahedra of a cell. Those with a corner twice, of cells with edges of no length,
-// are left out.
+// Appends the tetrahedra of a cell, except those with a repeated corner (edges of zero length).
 void Divide(CellShape shape, const std::array<int, 8>& corners,
             std::vector<std::array<int, 4>>* out) {
   if (shape == CellShape::kTetrahedron) {

@@ -15,8 +15,8 @@ enum class CellShape { kOther, kTetrahedron, kPyramid, kPrism, kHexahedron };
 
 int CountCorners(CellShape shape);
 
-// The cells of a volume mesh file, from which tetrahedra are made: those of higher order by their
-// corners, the others divided.
+// Collects the cells of a volume mesh file and makes tetrahedra of them: cells of higher order are
+// reduced to their corners, and other shapes are divided.
 //
 // Pyramids, prisms and hexahedra are divided so that tetrahedra of neighbours share whole faces:
 // from its vertex of the smallest number each cell is coned over the faces that do not have it, and
@@ -29,7 +29,7 @@ class VolumeCells {
   // first order.
   void Add(CellShape shape, const std::array<int, 8>& corners, int label, bool straight);
 
-  // A cell that is no volume, by the format's name of its type.
+  // Counts a cell that is no solid, by the format's name of its type.
   void AddOther(const std::string& type) { ++others_[type]; }
 
   bool empty() const { return cells_.empty(); }
@@ -37,7 +37,7 @@ class VolumeCells {
   // "none", or "7 other cells (type 5)".
   std::string DescribeOthers() const;
 
-  // Appends the tetrahedra to `file`, whose vertices are there, and warnings of what was done.
+  // Appends the tetrahedra to `file`, which already has its vertices, and warnings of changes.
   void Assemble(const std::string& name, VolumeMeshFile* file) const;
 
  private:

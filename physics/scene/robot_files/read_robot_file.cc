@@ -89,7 +89,7 @@ RobotFileResult ReadRobotText(std::string_view text, const std::string& path,
     log.Error(root->place, absl::StrCat("its first element is <", root->name,
                                         ">; expected <robot> (URDF), <sdf> or <mujoco>"));
   }
-  // after other errors, those of the links still help
+  // check the links even after other errors
   if (!draft.sorted) return finish();
   if (draft.robot.name.empty()) draft.robot.name = std::filesystem::path(path).stem().string();
   CheckLinks(options, &draft, &log);

@@ -163,11 +163,11 @@ struct RobotFileOptions {
   // `default_density` unless the file gives a mass.
   bool recompute_inertia = false;
   double default_density = 1000;  // [kg/m³]
-  // MJCF bodies of the world without a joint that carry joints, or the only one, become roots
-  // attached to nothing, with a free joint.
+  // MJCF: bodies of the world without a joint become free roots if they have joints below them, or
+  // if there is only one.
   bool free_base = false;
   bool expanded_by_xacro = false;  // lines are those of its output
-  // Defects that would be mended with a warning are errors.
+  // Defects that would be repaired with a warning are errors.
   bool strict = false;
 };
 
@@ -188,9 +188,9 @@ struct RobotFileResult {
 // warnings  what is not supported and was left out, once for each with a count; what was assumed:
 //           axes that are not unit (those of MJCF may have any length), visual meshes that are
 //           open or cut, limits that are missing; a mesh that seems to be in millimetres; defects
-//           that were mended: inertia that no body can have, or without mass, shapes of size zero,
-//           lower > upper, commas and too many numbers in a list, unknown shapes, a zero byte after
-//           the end, missing visual meshes
+//           that were repaired: inertia that no body can have, or without mass, shapes of size
+//           zero, lower > upper, commas and too many numbers in a list, unknown shapes, a zero byte
+//           after the end, missing visual meshes
 RobotFileResult ReadRobotFile(const std::string& path, const RobotFileOptions& options = {});
 
 // As ReadRobotFile, from text in memory; `path` names it in messages, and relative paths start in

@@ -43,7 +43,7 @@ bool CheckNotNegative(const std::string& path, double value, const std::string& 
 bool CheckLength(const std::string& path, bool given, double value, const std::string& noun,
                  SceneLog* log);
 
-// Radii of a torus whose tube does not reach its axis.
+// Checks the radii of a torus, whose tube must not reach its axis.
 bool CheckTorus(const std::string& path, const v1::Torus& torus, SceneLog* log);
 
 bool Missing(const std::string& path, const std::string& expected, SceneLog* log);

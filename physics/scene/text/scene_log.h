@@ -19,8 +19,8 @@ struct Place {
   int column = 0;
 };
 
-// Collects errors and warnings about a scene, and knows where each field was written, so that a
-// check that sees only the message can still report line and column.
+// Collects errors and warnings about a scene, and stores the place of each field in its text, so
+// that a check of a protobuf message can still report line and column.
 class SceneLog {
  public:
   // `file` names the scene in messages about fields without text.

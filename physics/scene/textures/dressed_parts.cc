@@ -12,10 +12,10 @@
 namespace pliant::physics {
 namespace {
 
-constexpr std::size_t kMaxParts = 256;  // of a surface; with more it is of one colour
+constexpr std::size_t kMaxParts = 256;  // of a surface; with more, it has one colour
 constexpr std::size_t kMaxName = 120;   // of a file, in messages [B]
 
-// A name in quotes, its end where it is long.
+// Quotes a name, or only its end if it is long.
 std::string InQuotes(const std::string& name) {
   const bool is_long = name.size() > kMaxName;
   const std::string end = is_long ? name.substr(name.size() - kMaxName) : name;
@@ -39,8 +39,8 @@ std::string Unescape(const std::string& name) {
   return result;
 }
 
-// Reads a file by the name that a surface has for it, or the one of the same name beside the
-// surface: many files have paths of the computer on which they were made.
+// Reads a file by its name in a surface, or else the file of the same name beside the surface: many
+// surfaces contain paths of the computer on which they were made.
 absl::StatusOr<std::string> ReadByName(std::string name, const CompanionFiles& read) {
   std::replace(name.begin(), name.end(), '\\', '/');
   const bool is_elsewhere =

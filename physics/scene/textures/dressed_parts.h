@@ -17,10 +17,10 @@ struct DressedPart {
   std::shared_ptr<const Appearance> appearance;  // null: the colour alone
 };
 
-// The parts of a surface with their images; the whole as one part where the file has no colours. An
-// image that cannot be had is left out, with a warning that names it and says what to do.
+// Parts of a surface with their images; the whole surface as one part if the file has no colours.
+// An image that cannot be read is left out, with a warning that names it and the remedy.
 //
-// name      stands for the surface's file in warnings
+// name      of the surface's file in warnings
 // read      bytes of a file that the surface names, of at most kMaxImageBytes
 std::vector<DressedPart> DressParts(const SurfaceMeshFile& file, const std::string& name,
                                     const CompanionFiles& read, std::vector<std::string>* warnings);

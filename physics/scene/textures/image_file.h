@@ -16,8 +16,7 @@ inline constexpr std::int64_t kMaxImagePixels = 1ll << 27;  // of all images in 
 
 // Checks an image by its header and the lengths of its parts, without decoding it.
 //
-// errors  INVALID_ARGUMENT: what was found, what is expected and how to mend it. `name` is not in
-//         them
+// errors  INVALID_ARGUMENT: what was found, what was expected, the remedy; not the file's name
 absl::StatusOr<Image> ReadImage(std::string bytes);
 
 }  // namespace pliant::physics

@@ -18,17 +18,17 @@ namespace pliant::physics {
 struct StageRule {
   struct Stage {
     double length = 1;  // c
-    double time = 1;    // its end, in steps
+    double time = 1;    // end of the stage, in steps
     double start = 0, past = 0;
     std::array<double, 1> before{};
   };
   std::string_view name;  // as in scenes: BE
   int order = 1;
   std::vector<Stage> stages;
-  // Whether high frequencies are damped completely. The first step of a rule with a past, and steps
-  // after a change of h, are those of SDIRK2.
-  bool is_l_stable = true;
+  bool is_l_stable = true;  // high frequencies are damped completely
 
+  // Whether it needs the previous step. The first step, and a step after a change of h, then use
+  // SDIRK2.
   bool uses_past() const { return stages.front().past != 0; }
   bool uses_start() const { return stages.front().start != 0; }
 };
@@ -37,8 +37,8 @@ struct StageRule {
 const std::vector<StageRule>& AllStageRules();
 const StageRule* FindStageRule(std::string_view name);
 
-// Two half steps of BE, which damp what TR would keep: the first steps of a motion that begins with
-// a jump of its forces (Rannacher 1984).
+// Two half steps of BE. As the first steps after a jump of the forces, they damp oscillations that
+// TR would keep (Rannacher 1984).
 const StageRule* TwoHalvesOfEuler();
 
 }  // namespace pliant::physics

@@ -34,8 +34,8 @@ enum class Compromise {
   kHalved,                 // steps and substeps repeated in halves (Model::max_substeps)
   kStiffened,              // solves repeated with stiffer contacts, as bodies overlapped
   kRecursionsOverPlan,     // corrective recursions beyond `recursions`
-  // Corrections solved once more along the directions at the start of the step, since the
-  // recursions ended far from a solution.
+  // Corrections solved again with the directions at the start of the step, since the recursions
+  // ended far from a solution.
   kStartDirections,
 };
 inline constexpr std::array<std::string_view, 14> kCompromiseNames{"newton_above_tolerance",
@@ -53,7 +53,7 @@ inline constexpr std::array<std::string_view, 14> kCompromiseNames{"newton_above
                                                                    "recursions_over_plan",
                                                                    "start_directions"};
 
-// Whether a kind is further work, after which the step is as exact as any other.
+// Whether a compromise is only further work, after which the step is as exact as any other.
 constexpr bool IsFurtherWork(Compromise kind) {
   return kind == Compromise::kConeIterationsOverBudget || kind == Compromise::kHalved ||
          kind == Compromise::kRecursionsOverPlan;
@@ -81,7 +81,7 @@ struct EnergyBalance {
   double work = 0;               // of inputs, drives and prescribed motions
   bool is_exact = true;          // false after collisions, by which positions lag behind
 
-  // Energy that nothing supplied; negative where it is dissipated.
+  // Energy without a source; negative if energy is dissipated.
   double gain() const { return after - before - work; }
 };
 

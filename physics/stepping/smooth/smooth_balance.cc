@@ -17,15 +17,14 @@ namespace {
 
 // Acceleration that sets the stiffness of joint limits where there is no gravity [m/s²].
 constexpr double kMinAcceleration = 1;
-// Compliance of bilateral rows, relative to that of what they hold: rows that say the same share
-// their impulse.
+// Compliance of bilateral rows, relative to W, with which redundant rows share their impulse.
 constexpr double kRedundancy = 1e-12;
-// Error at which a rigid constraint with a bounded force exerts all of it, in units of δ.
+// Error at which a rigid constraint with a bounded force reaches its bound, in units of δ.
 constexpr double kBoundedTravel = 0.1;
-// Part of its bound within which the force of a drive bends over to it.
+// Half width of the smooth transition of a drive's force to its bound, relative to the bound.
 constexpr double kBend = 0.02;
 
-// f cut at `upper`, with a continuous derivative.
+// Smooth minimum of f and `upper`, with a continuous derivative, by which *slope is multiplied.
 double CutAbove(double f, double upper, double* slope) {
   if (!std::isfinite(upper)) return f;
   const double bend = kBend * std::max(std::abs(upper), 1e-9), t = f - (upper - bend);
@@ -129,7 +128,7 @@ void SmoothBalance::StartStage(std::span<const double> q_hat, std::span<const do
   c_ = c;
   time_ = time;
 
-  // weights from the mass at the base
+  // weights from the mass at (q̂, v̂)
   BlockSum mass;
   mass.Clear(num_velocities_);
   x_.assign(num_velocities_, 0.0);
@@ -199,7 +198,7 @@ bool SmoothBalance::CalcResidual(std::span<const double> v, std::span<double> r)
 
 bool SmoothBalance::CalcForces(std::span<const double> a, std::span<double> r) {
   std::ranges::fill(r, 0.0);
-  // forces on nodes and along rows first, into r / −c; wrenches for the blocks
+  // r starts with −c f of forces on nodes and along rows; blocks receive wrenches on frames
   AddContactForces(r);
   if (!AddRowForces(r, p_)) return false;
   std::vector<double> residual;
@@ -234,7 +233,7 @@ void SmoothBalance::AddContactForces(std::span<double> r) {
         const Vector3d arm = force.p_W - trial.frame(side.block, side.frame).X_WB.p;
         wrenches_[side.block].block<3, 1>(0, side.frame) += arm.cross(on_side);
         wrenches_[side.block].block<3, 1>(3, side.frame) += on_side;
-        // squared impulse, by the mass of the body
+        // squared impulse, divided by the mass of the body
         const double mass = model_.blocks[side.block]->mass(DynamicsBlock::kWholeBlock);
         if (mass > 0) contact_size_ += c_ * c_ * on_side.squaredNorm() / mass;
         continue;
@@ -253,7 +252,7 @@ void SmoothBalance::AddContactForces(std::span<double> r) {
   }
 }
 
-// Force of a row, with its derivatives.
+// Force of a row, and its derivatives with respect to gap and rate.
 double SmoothBalance::CalcRowForce(int k, double gap, double rate, double* by_gap,
                                    double* by_rate) const {
   const ConstraintSystem::Row& row = stages_->system.rows[k];
@@ -266,10 +265,10 @@ double SmoothBalance::CalcRowForce(int k, double gap, double rate, double* by_ga
   }
   double stiffness = row.stiffness;
   if (std::isinf(stiffness) && row.lower < 0 && row.upper > 0) {
-    // as stiff as a bounded force can be
+    // reaches the bound at an error of kBoundedTravel δ
     stiffness = std::max(-row.lower, row.upper) / (kBoundedTravel * options.contact_distance);
   } else if (std::isinf(stiffness)) {
-    // a stop gives by about δ before its force carries what gravity does
+    // a limit yields by about δ under a load like that of gravity
     const double distance = options.contact_distance;
     const double a = std::max(model_.gravity.norm(), kMinAcceleration);
     const double K = row_stiffening_ * 4 * a / (3 * distance * row.W);
@@ -356,8 +355,8 @@ void SmoothBalance::CalcJacobian(BlockSum* jacobian) {
   AddRowJacobian(jacobian);
 }
 
-// Positions are rounded by some 1e-16 of the largest, dq, and their errors exert c K dq, where c² K
-// is what the Jacobian has beside the mass.
+// Rounding error of the residual: positions have errors dq of some 1e-16 of the largest one, which
+// cause impulses c K dq, where c² K is the Jacobian without the mass.
 double SmoothBalance::CalcRounding(const BlockSum& jacobian) const {
   double largest = 0;
   for (const double x : node_positions_) largest = std::max(largest, std::abs(x));
@@ -383,7 +382,7 @@ double SmoothBalance::CalcRounding(const BlockSum& jacobian) const {
   return std::sqrt(squared);
 }
 
-// Nodes are groups of three velocities, and the velocities of a tree are taken three by three.
+// The velocities of each block form groups of three: those of a node, or successive ones of a tree.
 void SmoothBalance::GroupUnknowns(BlockSum* jacobian) const {
   for (std::size_t b = 0; b + 1 < blocks_.size(); ++b)
     jacobian->group_starts.push_back(model_.velocity_offsets[b + 1]);
@@ -396,13 +395,13 @@ void SmoothBalance::AddContactJacobian(const SmoothContact& contact, BlockSum* j
   const SmoothContactTangent tangent = DifferentiateContact(contact, trial, with_sliding_basis);
   const int num_a = tangent.num_a, num = num_a + tangent.num_b;
 
-  // Each side's velocities, in runs; how its directions, and the relative velocity, change with
-  // them; and how they take up loads.
+  // A side: its velocities, the derivatives of its directions and of the relative velocity with
+  // respect to them, and the map from the load on the side to them.
   struct Side {
     std::vector<int> velocities;
     MatrixXd directions;  // × c
     Eigen::Matrix<double, 3, Eigen::Dynamic> velocity;
-    MatrixXd take_up;
+    MatrixXd load_map;
   } sides[2];
   for (const int s : {0, 1}) {
     const Attachment& of = s == 0 ? contact.point->a : contact.point->b;
@@ -422,14 +421,14 @@ void SmoothBalance::AddContactJacobian(const SmoothContact& contact, BlockSum* j
       const FrameMotion& frame = trial.frame(of.block, of.frame);
       side.velocity =
           sign * CalcPointJacobian(frame.X_WB, tangent.p_W) * (map.velocity + c_ * map.turning);
-      side.take_up = map.velocity.transpose();
+      side.load_map = map.velocity.transpose();
       continue;
     }
     const NodeSet& nodes = *model_.abilities[of.block].nodes;
     const int count = of.nodes.size();
     side.directions.setZero(3 * count, 3 * count);
     side.velocity.setZero(3, 3 * count);
-    side.take_up.setZero(3 * count, 6);
+    side.load_map.setZero(3 * count, 6);
     for (int k = 0; k < count; ++k) {
       const bool is_free = !nodes.is_node_prescribed(of.nodes.node(k));
       for (int i = 0; i < 3; ++i) {
@@ -437,7 +436,7 @@ void SmoothBalance::AddContactJacobian(const SmoothContact& contact, BlockSum* j
         if (!is_free) continue;
         side.directions(3 * k + i, 3 * k + i) = c_;
         side.velocity(i, 3 * k + i) = sign * of.nodes.weight(k);
-        side.take_up(3 * k + i, 3 + i) = of.nodes.weight(k);
+        side.load_map(3 * k + i, 3 + i) = of.nodes.weight(k);
       }
     }
   }
@@ -450,7 +449,7 @@ void SmoothBalance::AddContactJacobian(const SmoothContact& contact, BlockSum* j
       const int first = t == 0 ? 0 : num_a, count = t == 0 ? num_a : tangent.num_b;
       const MatrixXd change =
           loads.middleCols(first, count) * by.directions + loads.middleCols(num, 3) * by.velocity;
-      const MatrixXd block = -c_ * (sides[s].take_up * change);
+      const MatrixXd block = -c_ * (sides[s].load_map * change);
       for (int j = 0; j < block.cols(); ++j) {
         for (int i = 0; i < block.rows(); ++i)
           jacobian->Add(sides[s].velocities[i], by.velocities[j], block(i, j));

@@ -33,8 +33,8 @@ class SmoothBalance final : public solvers::SmoothSystem {
 
   // Places all blocks at v, without forces.
   void PlaceAll(std::span<const double> v);
-  // Forces at the start of the step, for contact_forces() and row_forces(). Needs a stage of no
-  // length.
+  // Forces at the start of the step, for contact_forces() and row_forces(). Needs StartStage with
+  // c = 0.
   bool CalcStartForces();
 
   int size() const override { return num_velocities_ + num_impulses_; }
@@ -44,15 +44,15 @@ class SmoothBalance final : public solvers::SmoothSystem {
   double rounding() const override { return rounding_; }
   absl::Status status() const { return status_; }  // of the last residual
 
-  // 1/√ of the diagonal of the mass, or its equivalent for an impulse; and the size of the terms of
-  // the last residual in that norm.
+  // Scaling of the unknowns: 1/√m of the diagonal of the mass, 1/√W for impulses. CalcScale gives
+  // the size of the terms of the last residual in this norm.
   const std::vector<double>& weights() const { return weights_; }
   double CalcScale(std::span<const double> v) const;
 
   // a with M(q) a = f(q, v) at the start of the step. Needs CalcStartForces.
   bool CalcStartAccelerations(solvers::DampedNewton* solver, std::vector<double>* a);
 
-  // Where the last residual was computed.
+  // Trial point of the last residual, and forces there.
   const std::vector<double>& q() const { return q_; }
   const std::vector<double>& v() const { return v_; }
   const std::vector<SmoothContactForce>& contact_forces() const { return contact_forces_; }
@@ -60,7 +60,7 @@ class SmoothBalance final : public solvers::SmoothSystem {
   double smallest_limit_gap() const { return smallest_limit_gap_; }      // in units of δ
   TrialConfiguration configuration() const;
 
-  // x with q0 ⊞ x = q1, and q ⊞ x, of all blocks.
+  // x with q0 ⊞ x = q1, and q ← q ⊞ x, for all blocks.
   void CalcDifference(std::span<const double> q0, std::span<const double> q1,
                       std::span<double> x) const;
   void Advance(std::span<const double> x, std::span<double> q) const;
@@ -68,7 +68,7 @@ class SmoothBalance final : public solvers::SmoothSystem {
     blocks_[block]->StoreInternals(internals);
   }
 
-  bool with_sliding_basis = true;
+  bool with_sliding_basis = true;  // see DifferentiateContact
 
  private:
   struct RowEntry {
@@ -97,7 +97,7 @@ class SmoothBalance final : public solvers::SmoothSystem {
   std::vector<int> velocity_of_participant_;  // of the State
   std::vector<int> first_row_entry_;
   std::vector<RowEntry> row_entries_;
-  std::vector<int> impulse_of_row_;  // −1: its force is a function of the motion
+  std::vector<int> impulse_of_row_;  // −1 if its force is a function of the motion
   std::vector<double> weights_;
 
   // the stage

@@ -10,8 +10,8 @@ using Eigen::Vector3d;
 template <typename T>
 using VectorOf = Eigen::Matrix<T, 3, 1>;
 
-// Where the force acts, on both sides alike, so that it exerts no couple: at a node's side, or in
-// the middle of the gap.
+// Point of application of the force, the same for both sides, so that it exerts no couple: on the
+// side with nodes, or in the middle of the gap.
 template <typename T>
 VectorOf<T> PlaceForce(const ContactPoint& point, const PlacedContactOf<T>& placed) {
   if (!point.b.nodes.empty()) return placed.p_B;
@@ -34,10 +34,10 @@ VectorOf<T> CalcVelocity(const Attachment& side, const TrialConfiguration& trial
   return v.cast<T>();
 }
 
-// Part of the normal force that acts on sides that separate at this speed: all of it at zero, none
-// beyond the contact's limit, with continuous derivatives.
+// Factor on the normal force of sides that separate at this speed: 1 at zero and 0 beyond the
+// contact's limit, with continuous derivatives.
 template <typename T>
-T LimitPush(const SmoothContact& contact, const T& speed) {
+T CalcSeparationFactor(const SmoothContact& contact, const T& speed) {
   if (!std::isfinite(contact.max_separation_speed) || speed <= T(0)) return T(1);
   const T x = speed * T(1 / contact.max_separation_speed);
   if (x >= T(1)) return T(0);
@@ -64,12 +64,12 @@ ForceOf<T> CalcForce(const SmoothContact& contact, const TrialConfiguration& tri
       contact.lag.is_used ? VectorOf<T>(contact.lag.normal_W.cast<T>()) : of.normal;
   const VectorOf<T> u = CalcVelocity<T>(point.b, trial, of.p, origin_b) -
                         CalcVelocity<T>(point.a, trial, of.p, origin_a) + seeds;
-  of.normal_force *= LimitPush<T>(contact, of.normal.dot(u));
+  of.normal_force *= CalcSeparationFactor<T>(contact, of.normal.dot(u));
   of.slip = u - n * n.dot(u);
   VectorOf<T> stretch = VectorOf<T>::Zero();
   VectorOf<T> slip = of.slip;
   if (contact.is_anchored) {
-    // in the units of speeds: the stretch ẑ + c h u over a step
+    // stretch ẑ + c h u, divided by h
     const VectorOf<T> base = (contact.stretch_W * contact.law.stick_speed).cast<T>();
     stretch = base - n * n.dot(base) - slip * T(1 - contact.stage_length);
   }

@@ -17,21 +17,21 @@ inline bool IsOnFrame(const Attachment& side) {
   return side.block != kWorldBlock && side.nodes.empty();
 }
 
-// A contact whose force is a function of where its sides are and how they move.
+// A contact whose force is a function of the positions and velocities of its sides.
 struct SmoothContact {
   const ContactPoint* point;
   ContactKinematics kinematics;
   solvers::SmoothContactLaw law;
   bool is_anchored = false;
   Eigen::Vector3d anchor_W = Eigen::Vector3d::Zero();  // at the start of the step, in units of ε h
-  // Base of the stage's stretch, ditto, and the length of the stage in steps.
+  // Stretch at the base of the stage, in the same units, and length of the stage in steps.
   Eigen::Vector3d stretch_W = Eigen::Vector3d::Zero();
   double stage_length = 1;
 
   double weight = 1;  // of its force in the stage
 
-  // Of sides that overlap at the start of the step: distance by which the force sees them farther
-  // apart, and speed of separation beyond which it does not push [m/s].
+  // For sides that overlap at the start of the step: offset added to the gap in the force law [m],
+  // and speed of separation beyond which the normal force vanishes [m/s].
   double lift = 0;
   double max_separation_speed = std::numeric_limits<double>::infinity();
 
@@ -54,7 +54,7 @@ struct SmoothContactForce {
 SmoothContactForce CalcContactForce(const SmoothContact& contact, const TrialConfiguration& trial);
 
 // Derivatives of the loads on both sides: for a frame its wrench (torque about Bo, force), for
-// nodes the force that their weights share out. Columns: directions of A, then of B
+// nodes the force, which their weights distribute. Columns: directions of A, then of B
 // (CountDirections), then the relative velocity of B.
 struct SmoothContactTangent {
   using Loads = Eigen::Matrix<double, 6, ContactKinematics::kMaxDerivatives>;
@@ -62,7 +62,7 @@ struct SmoothContactTangent {
   int num_a = 0, num_b = 0;  // directions
   Eigen::Vector3d p_W;
 };
-// `with_sliding_basis`: include the terms of the turning normal and of the moving contact point.
+// `with_sliding_basis`: include the derivatives of the contact frame.
 SmoothContactTangent DifferentiateContact(const SmoothContact& contact,
                                           const TrialConfiguration& trial, bool with_sliding_basis);
 

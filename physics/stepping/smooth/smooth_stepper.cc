@@ -19,9 +19,10 @@ using solvers::StopReason;
 
 // Relative residual of the whole balance at which a step counts as converged.
 constexpr double kConverged = 1e-6;
-// Times that a step is repeated with stiffer contacts, and with contacts found along its motion.
+// Maximum number of repetitions of a step with stiffer contacts, and with contacts found along its
+// motion.
 constexpr int kMaxStiffenings = 10, kMaxRedetections = 3;
-// Change of a gap, in units of δ, that is taken for rounding.
+// Change of a gap that counts as rounding, in units of δ.
 constexpr double kSmallGap = 1e-9;
 // Acceleration that sets the stiffness of contacts where there is no gravity [m/s²].
 constexpr double kMinGravity = 1;
@@ -67,8 +68,8 @@ class SmoothStepper final : public Stepper {
     if (!status.ok()) return status;
     timer.Lap(Phase::kPose);
 
-    // in the end, nothing overlaps that did not before: contacts that would rest deeper get as
-    // stiff as to rest at δ/2 (larionov2023 §IV-D)
+    // the step must not cause overlap: if it does, contacts become so stiff that bodies would rest
+    // at δ/2 (larionov2023 §IV-D)
     double stiffening = state->smooth.stiffening;
     const auto solve = [&] {
       for (int k = 0;; ++k) {
@@ -133,12 +134,13 @@ class SmoothStepper final : public Stepper {
       const auto& anchors = state.smooth.anchors;
       const auto anchor =
           std::ranges::lower_bound(anchors, point.key, {}, &SmoothMemory::Anchor::key);
-      // a contact at the start of the step has its stretch, and a new one that of its slip
+      // for the forces at the start of the step: a known contact has its stretch, a new one that of
+      // its slip
       if (anchor != anchors.end() && anchor->key == point.key) {
         contact.anchor_W = anchor->stretch_W;
         contact.stage_length = 0;
       }
-      // no step leaves an overlap behind: a scene starts so, or a script has led to it
+      // steps leave no overlap, so this one is due to the scene or to a script
       const double overlap = -CalcContactForce(contact, start).gap;
       if (overlap <= kSmallGap * law.distance) continue;
       overlaps_ = true;
@@ -147,7 +149,7 @@ class SmoothStepper final : public Stepper {
     }
   }
 
-  // K with which the lighter body rests on one contact at δ/2, or on all of its area.
+  // Stiffness K with which the lighter body rests at δ/2 on one contact, or on all of its area.
   double CalcStiffness(const ContactPoint& point) const {
     if (options_.contact_stiffness > 0)
       return options_.contact_stiffness * (point.area > 0 ? point.area : 1);
@@ -187,8 +189,8 @@ class SmoothStepper final : public Stepper {
     MakeContacts(state, h, stiffening);
 
     const bool is_known = state.smooth.past_step == h && !state.smooth.past_q.empty();
-    // rules with forces at the start of the step would take those of an overlap in full
-    const StageRule& rule = overlaps_                                 ? *parting_rule_
+    // a rule with forces at the start of the step would apply those of an overlap in full
+    const StageRule& rule = overlaps_                                 ? *overlap_rule_
                             : options_.damped_start && state.step < 2 ? *TwoHalvesOfEuler()
                             : is_known                                ? *rule_
                                                                       : *first_rule_;
@@ -225,7 +227,7 @@ class SmoothStepper final : public Stepper {
     return absl::OkStatus();
   }
 
-  // Friction uses normal forces and normals of this configuration from now on.
+  // Makes friction use the normal forces and normals of this configuration.
   void Lag(const TrialConfiguration& at) {
     for (SmoothContact& contact : contacts_) {
       const SmoothContactForce force = CalcContactForce(contact, at);
@@ -237,7 +239,7 @@ class SmoothStepper final : public Stepper {
                           StepReport* report) {
     const StageRule::Stage& stage = rule.stages[k];
     const int n = balance_.num_velocities();
-    // base: q̂, v̂, and the contacts' stretches
+    // base of the stage: q̂, v̂, and the contacts' stretches
     std::vector<double> x(n, 0.0), v_hat(state.v), q_hat(state.q);
     const auto add = [&](const Point& point, double weight) {
       if (weight == 0) return;
@@ -305,7 +307,7 @@ class SmoothStepper final : public Stepper {
     point->row_forces = balance_.row_forces();
   }
 
-  // Impulses of the step: forces of its stages, with the weights that they have in the rule.
+  // Computes the impulses of the step from the forces of its stages, with the weights of the rule.
   void Average(const StageRule& rule, double h) {
     const StageRule::Stage& last = rule.stages.back();
     std::vector<double> weights{last.start};
@@ -327,7 +329,8 @@ class SmoothStepper final : public Stepper {
     FindDeepest();
   }
 
-  // The smallest gap at the end of the step, of those that became smaller. Stops rest up to δ deep.
+  // Finds the smallest gap at the end of the step among those that decreased. Joint limits may rest
+  // up to δ deep.
   void FindDeepest() {
     smallest_gap_ = 1;
     if (balance_.smallest_limit_gap() < start_limit_gap_ - kSmallGap)
@@ -414,7 +417,7 @@ class SmoothStepper final : public Stepper {
   const Model& model_;
   const SmoothOptions& options_;
   const StageRule *rule_, *first_rule_;
-  const StageRule* const parting_rule_ = FindStageRule("BE");  // where bodies overlap
+  const StageRule* const overlap_rule_ = FindStageRule("BE");  // for steps that start with overlap
   StepStages stages_;
   SmoothBalance balance_;
   solvers::DampedNewton solver_;
@@ -422,12 +425,12 @@ class SmoothStepper final : public Stepper {
   solvers::NewtonResult result_;
   std::vector<double> rest_areas_;  // of each body
   std::vector<SmoothContact> contacts_;
-  bool overlaps_ = false;      // one of them, at the start of the step
+  bool overlaps_ = false;      // whether any do at the start of the step
   std::vector<Point> points_;  // the start of the step, then its stages
   std::vector<double> unknowns_, residual_;
   solvers::Impulses impulses_;
   std::vector<double> start_gaps_;  // of contacts [m]
-  double start_limit_gap_ = 0;      // the smallest, in units of δ
+  double start_limit_gap_ = 0;      // smallest gap of a joint limit, in units of δ
   double smallest_gap_ = 0;         // at the end of the step, in units of δ
 };
 

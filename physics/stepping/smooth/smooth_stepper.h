@@ -7,8 +7,9 @@
 
 namespace pliant::physics {
 
-// larionov2023: contact and friction as smooth forces, implicit in positions and velocities, under
-// any integrator of integrators/stage_rule.h. docs/methods.md, "The smooth method".
+// Stepper of larionov2023: contact and friction as smooth forces, implicit in positions and
+// velocities, with any integrator of integrators/stage_rule.h. See docs/methods.md, "The smooth
+// method".
 std::unique_ptr<Stepper> MakeSmoothStepper(const Model& model);
 
 }  // namespace pliant::physics

@@ -13,7 +13,7 @@ namespace pliant::physics {
 // no result.
 class Batches {
  public:
-  // `alone` disables batches: steps in compliance form, or of masses, have none.
+  // `alone` disables batches: steps in compliance form or of inertia alone have none.
   explicit Batches(const Model& model, bool alone = false);
 
   // Groups the awake blocks into batches, in their order. Blocks that do not profit, or have too

@@ -42,8 +42,8 @@ absl::Status DetectContacts(const State& state, StepBlocks* blocks, StepContacts
 absl::StatusOr<bool> RedetectContacts(std::span<const double> v, const State& state,
                                       StepBlocks* blocks, StepContacts* contacts);
 
-// Solves, and detects contacts again where the solution leads, until none are new or the limit is
-// reached: `redetect()` returns whether there are new ones, which are then posed.
+// Solves, and detects contacts again along the solution, until there are no new ones or the limit
+// is reached. `redetect()` poses new contacts and returns whether there are any.
 template <typename Solve, typename Redetect>
 absl::Status SolveAndRedetect(int max_redetections, StepReport* report, const Solve& solve,
                               const Redetect& redetect) {

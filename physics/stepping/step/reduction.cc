@@ -12,7 +12,7 @@ using solvers::ConstraintSystem;
 
 namespace {
 
-// Velocities beyond count as not finite: their squares overflow, and nothing moves so fast.
+// Larger velocities [m/s], [rad/s] count as not finite, before products of them overflow.
 constexpr double kMaxSpeed = 1e100;
 
 // Whether all blocks of a batch have been factored in this step, with their present participants.

@@ -65,11 +65,11 @@ double* FindOrAddEntry(int height, int block, const BlockRows::Part& part, RowBu
   return &buffer->values[buffer->entries.back().values];
 }
 
-// Distance by which a gap that would close within the step is held open [m].
+// Largest distance by which a gap that would close within the step is held open [m].
 constexpr double kHeldGap = 1e-5;
 
-// Gap that contact laws use. A contact that would close within the step is held open by a hair: the
-// non-smooth Newton method would otherwise leave gaps and impulses of zero, at which
+// Gap that contact laws use. A contact that would close within the step is held slightly open: the
+// nonsmooth Newton method would otherwise leave gaps and impulses of zero, at which
 // complementarity is degenerate and a step may not converge.
 double CalcLawGap(const ContactPoint& contact, double h) {
   // a collision with restitution finds the time at which the gap closes
@@ -79,11 +79,11 @@ double CalcLawGap(const ContactPoint& contact, double h) {
   return contact.gap - std::min(kHeldGap, -ahead);
 }
 
-// A lever as short as this is the rounding of positions [m].
+// Lever arms up to this length are rounding errors of positions [m].
 constexpr double kMinLever = 1e-14;
 
-// Removes the entries of a contact that no velocity moves, as where it lies on the axis of a hinge:
-// its impulse would be undetermined.
+// Removes the entries of a contact that no velocity moves, such as one on the axis of a hinge: its
+// impulse would be undetermined.
 void DropUnmoved(std::size_t first_value, ConstraintSystem::Contact* contact, RowBuffer* buffer) {
   const bool is_moved =
       std::any_of(buffer->values.begin() + static_cast<std::ptrdiff_t>(first_value),

@@ -10,8 +10,8 @@
 namespace pliant::physics {
 
 // Finds the existing entry of a contact or row on a group of velocities in constant time: both
-// sides of a contact may touch the same groups. A list while it is short, then a hash table that is
-// also cleared in constant time.
+// sides of a contact may touch the same groups. Few entries are in a list, more in a hash table
+// that is also cleared in constant time.
 class GroupTable {
  public:
   void Clear();
@@ -79,7 +79,7 @@ void CollectConstraints(const State& state, const StepBlocks& blocks, std::vecto
 
 // Builds J = R_WCᵀ (J_B − J_A) of every contact, and J of every constraint, on groups. Fills
 // `rows`, and the contacts and rows of `system` except W and the values. Contacts and constraints
-// whose sides both have prescribed motion, and contacts at points that nothing moves, constrain
+// whose sides both have prescribed motion, and contacts at points that no velocity moves, constrain
 // nothing and are removed from the lists.
 void BuildRows(const StepBlocks& blocks, std::vector<ContactPoint>* contacts,
                ConstraintSet* constraints, GroupRows* rows, solvers::ConstraintSystem* system);

@@ -30,13 +30,13 @@ struct Linearisation {
 // Collisions of a step at contacts with restitution (see impacts.h). They add to the impulses that
 // the method finds.
 struct StepImpacts {
-  // Whether the posed system's collisions have been found, and whether its momentum balance has
-  // them.
+  // Whether the collisions of the posed system have been found, and whether its momentum balance
+  // includes them.
   bool is_found = false, is_applied = false;
   bool is_any = false;
   solvers::Impulses impulses;
   std::vector<double> exerted;  // by them on the participating velocities [N·s]
-  // Of the participants: by how much positions lag behind the solved velocities, Σ t Δv / h for
+  // By how much the participants' positions lag behind the solved velocities: Σ t Δv / h for
   // changes Δv at times t of the step [m/s].
   std::vector<double> setback;
 };

@@ -17,10 +17,10 @@ inline void CompleteBlock(const StepStages& stages, int block,
     stages.blocks.steps[block]->Complete(v_participating, *v);
 }
 
-// A block's state at the end of a step, for velocities that are not committed. Keeps its memory.
+// A block's state at the end of a step, for velocities that are not committed. Reuses its memory.
 class TrialState {
  public:
-  // The state to which the velocities `v`, in the space of its step, take a block from `start`.
+  // State of a block after its step from `start` with velocities `v`, in the space of the step.
   // Valid until the next call.
   BlockState Integrate(const BlockStep& step, const BlockState& start, std::span<const double> v) {
     q_.assign(start.q.begin(), start.q.end());

@@ -48,7 +48,7 @@ void GridDissection::Dissect(int begin, int end) {
   const std::span<int> part = std::span(order_).subspan(begin, end - begin);
   if (end - begin <= kMaxUndivided) return OrderByDegree(part);
   const Separator separator = FindSeparator(part);
-  // stays in ascending order within each of the three, for locality
+  // keeps the order within each of the three parts, for locality
   const auto coordinate = [&](int node) { return nodes_[node][separator.axis]; };
   others_.clear();
   int behind = begin;
@@ -82,7 +82,7 @@ GridDissection::Separator GridDissection::FindSeparator(std::span<const int> par
   Separator best{};
   double lowest = std::numeric_limits<double>::infinity();
   for (int axis = 0; axis < 3; ++axis) {
-    // where parts lie far apart, a step is wider than a separator
+    // if a part extends far, a step is wider than a separator
     const std::int64_t first = lower[axis], extent = upper[axis] - first + 1;
     const std::int64_t width = 1 + extent / (4 * n);
     const int count = static_cast<int>((extent - 1) / width) + 1, steps = width == 1 ? kLayers : 1;
@@ -147,7 +147,7 @@ void GridDissection::OrderByDegree(std::span<int> part) {
     const int eliminated = *next;
     remaining_.erase(next);
     part[at] = numbered_[eliminated];
-    // couples its neighbours
+    // elimination couples the neighbours
     const std::span<std::uint64_t> neighbours = row(eliminated);
     neighbours[eliminated / 64] &= ~bit(eliminated);
     for (const int k : remaining_) {

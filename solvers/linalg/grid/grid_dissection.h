@@ -11,8 +11,8 @@ namespace pliant::solvers {
 
 // Fill-reducing elimination order for grids whose nodes couple at most two steps apart along each
 // axis: nested dissection by planes, two layers of nodes thick, and minimum degree in what remains.
-// Depends on differences of coordinates and the pattern alone. Takes time proportional to n log n.
-// Allocates nothing once its memory suffices.
+// It depends only on differences of coordinates and on the pattern, and takes O(n log n) time.
+// Reuses its memory.
 class GridDissection {
  public:
   // `nodes`: coordinates in the order of the pattern. order[k] is the node eliminated k-th; valid
@@ -36,11 +36,11 @@ class GridDissection {
   std::span<const GridPoint> nodes_;
   const BlockPattern* pattern_ = nullptr;
   std::vector<int> order_;
-  // neighbours with lower numbers, of all nodes; those with higher ones are in the pattern
+  // neighbours with lower numbers of all nodes; the pattern has those with higher numbers
   std::vector<int> earlier_starts_, earlier_;
-  std::vector<int> others_;       // nodes of a part behind and in its separator
+  std::vector<int> others_;       // nodes of a part in and beyond its separator
   std::vector<int> layer_sizes_;  // nodes by coordinate
-  // of the part that is ordered by degree: its nodes and their neighbours are numbered
+  // numbers of the nodes and neighbours of the part that is ordered by degree
   std::vector<int> number_of_, numbered_;
   std::vector<std::uint64_t> bits_;  // a row for each of its nodes: the neighbours and itself
   std::vector<int> degrees_, remaining_;

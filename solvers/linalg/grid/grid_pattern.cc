@@ -5,13 +5,13 @@
 namespace pliant::solvers {
 namespace {
 
-// Line of a column, from line p of a cell to line q ≥ p.
+// Index among the lines of a column that starts on line p of a cell, of the cell's line q ≥ p.
 constexpr int LineBetween(int p, int q) {
   return 5 * (q / 3 - p / 3) + q % 3 - p % 3;
 }
 
-// Points and their neighbours one and two steps further along an axis. A shift keeps the points in
-// order, so this is a merge.
+// Finds the points and their neighbours one and two steps further along an axis. A shift keeps the
+// points in order, so this is a merge.
 void Dilate(std::span<const GridPoint> points, int axis, std::vector<GridPoint>* dilated) {
   std::array<std::size_t, 3> at{};  // the next point to be shifted by 0, 1 and 2
   const auto shifted = [&](int k) {
@@ -20,7 +20,7 @@ void Dilate(std::span<const GridPoint> points, int axis, std::vector<GridPoint>*
     return point;
   };
   dilated->clear();
-  // those that are shifted furthest end last
+  // points that are shifted furthest come last
   while (at[2] < points.size()) {
     GridPoint next = shifted(2);
     for (int k = 0; k < 2; ++k)

@@ -17,8 +17,7 @@ using GridPoint = std::array<int, 3>;
 // cell by a = 9 x + 3 y + z of their offset; both orders agree, so the lower triangle of a cell's
 // matrix falls into the lower triangle of the whole.
 //
-// Everything takes time proportional to the number of cells. Allocates nothing once its memory
-// suffices.
+// Update takes time proportional to the number of cells. Reuses its memory.
 class GridPattern {
  public:
   static constexpr int kCellNodes = 27;
@@ -29,7 +28,7 @@ class GridPattern {
   bool Update(std::span<const GridPoint> cells);
 
   std::span<const GridPoint> nodes() const { return nodes_; }
-  // Only coupled nodes have a block. Filled in place by Update.
+  // Pattern with blocks of coupled nodes only. Update fills it in place.
   const BlockPattern& pattern() const { return pattern_; }
 
   // Number of the node at a point, or −1.
@@ -48,7 +47,7 @@ class GridPattern {
   // The nodes on such a line. They are consecutive, and one of them has the z of the column: a cell
   // that reaches any other contains all in between.
   struct ColumnLine {
-    int node;                 // at the z of the column; −1: the line has none
+    int node;                 // at the z of the column; −1: the line has no nodes
     int block;                // of this node
     std::int8_t first, last;  // z of the others, from that of the column
   };

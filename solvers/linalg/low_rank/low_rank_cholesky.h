@@ -27,14 +27,14 @@ struct LowRank {
 //
 //     Û = U_p − A_pn A_nn⁻¹ U_n,   D = W⁻¹ + U_nᵀ A_nn⁻¹ U_n,   Â = Â_A + Û D⁻¹ Ûᵀ.
 //
-// A must be positive definite. Without columns it is a PartialCholesky bit for bit; with some, Â is
-// dense.
+// A must be positive definite. Without columns, results are bitwise those of PartialCholesky; with
+// columns, Â is dense.
 class LowRankCholesky {
  public:
   LowRankCholesky(const BlockPattern* pattern, std::span<const int> order)
       : factor_(pattern, order) {}
 
-  // As of PartialCholesky, which has the contracts. `U` must outlive the use of the factor.
+  // As in PartialCholesky. `U` must outlive the use of the factor.
   bool Factor(const BlockMatrix& A, const LowRank& U, std::span<const int> participants,
               ComplementForm form, std::span<const double> b);
   bool Eliminate(const BlockMatrix& A, const LowRank& U, std::span<const int> participants,
@@ -55,7 +55,7 @@ class LowRankCholesky {
     std::vector<double> solved;      // Â_A⁻¹ of `reduced`, after Factor
   };
   void Prepare(const BlockMatrix& A, const LowRank& U, std::span<const double> b, bool is_whole);
-  // The y of Ûᵀ x_p + shift_ = D y.
+  // Solves D y_ = Ûᵀ x_p + shift_.
   void SolveForLast(std::span<const double> x_p) const;
 
   PartialCholesky factor_;

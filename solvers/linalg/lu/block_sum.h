@@ -24,14 +24,14 @@ struct BlockSum {
   std::vector<Entry> entries;
   std::vector<Outer> outers;
 
-  // For a factorisation. Unknowns from each of these on form groups of three, such as the
-  // velocities of a node; ascending. The first one is 0.
+  // For a factorisation: starts of the ranges in which unknowns form groups of three, such as the
+  // velocities of a node. Ascending from 0.
   std::vector<int> group_starts{0};
-  // Unknowns at the end, after a group start, which have nearly no diagonal entries: impulses of
-  // constraints. They are eliminated last.
+  // Number of unknowns at the end, from a group start on, with nearly no diagonal entries, such as
+  // impulses of constraints. They are eliminated last.
   int num_last = 0;
-  // The first entries, whose places stay the same from step to step and set the order of
-  // elimination.
+  // Number of first entries whose places stay the same from step to step. They determine the order
+  // of elimination.
   std::size_t num_lasting = 0;
 
   void Clear(int new_size) {

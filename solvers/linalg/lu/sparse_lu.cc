@@ -9,15 +9,17 @@
 namespace pliant::solvers {
 namespace {
 
-// Columns that are factored before the rest of a front is updated.
+// Number of columns that are factored before the rest of a front is updated.
 constexpr int kStrip = 32;
-// A pivot is replaced below this part of the largest number in its front's diagonal block.
+// A pivot is replaced if it is below this fraction of the largest entry of its front's diagonal
+// block.
 constexpr double kSmallestPivot = 1e-13;
-// Groups up to which any order is as good as another.
+// Number of groups up to which the order does not matter.
 constexpr int kMaxUnordered = 12;
 
-// Replaced pivots, −1 where a number is not finite. Factors columns [begin, end) of `lower`, whose
-// rows [begin, width) may be interchanged, and interchanges them in all columns.
+// Factors columns [begin, end) of `lower`, whose rows [begin, width) may be interchanged, and
+// interchanges them in all columns. Returns the number of replaced pivots, or −1 if a number is not
+// finite.
 int FactorStrip(int begin, int end, int width, int height, double smallest, double* lower,
                 int* swaps) {
   int replaced = 0;
@@ -171,8 +173,7 @@ BlockPattern SparseLu::MakePattern(std::span<const BlockSum::Entry> entries) con
   return pattern;
 }
 
-// An order that depends on the lasting entries alone, so that contacts that come and go do not ask
-// for another one.
+// Finds an order from the lasting entries alone, so that contacts that come and go need no new one.
 void SparseLu::FindOrder(const BlockSum& A) {
   const int groups = pattern_.num_nodes;
   const std::size_t count = num_lasting_ > 0 ? num_lasting_ : places_.size();
@@ -214,7 +215,7 @@ std::size_t SparseLu::OffsetOf(const Place& place, int i, int j) const {
          3 * place.column + j;
 }
 
-// The supernodes, and the root with the unknowns that are eliminated last.
+// All supernodes, then the root with the unknowns that are eliminated last.
 std::span<const SupernodeLayout::Supernode> SparseLu::fronts() const {
   const std::span supernodes = layout_.supernodes();
   return {supernodes.data(), supernodes.size() + 1};
@@ -260,7 +261,7 @@ bool SparseLu::FactorFront(const Front& f) {
     SubtractProduct(f.height - end, left, count, strip + end, f.height, scratch_.data(), left,
                     f.lower + std::size_t(end) * f.height + end, f.height);
 
-    // what is right of the diagonal block, by columns of its transpose
+    // the part right of the diagonal block, by columns of its transpose
     if (f.rows == 0) continue;
     for (int j = begin; j < end; ++j) {
       double* own = f.upper + std::size_t(j) * f.rows;
@@ -291,7 +292,7 @@ void SparseLu::AddUpdates(std::size_t supernode, bool to_panels) {
     const std::span<const int> places = layout_.relative(child);
     const int m = child.num_rows, size = 3 * m, inside = child.in_panel;
     const double* update = updates_.data() + child.update;
-    // rows come in ascending places, so those of the panel's columns first
+    // places ascend, so rows in the panel's columns come first
     for (int b = to_panels ? 0 : inside; b < m; ++b) {
       for (int j = 0; j < 3; ++j) {
         const double* from = update + (3 * std::size_t(b) + j) * size;

@@ -11,8 +11,8 @@
 namespace pliant::solvers {
 
 // Factors P A = L U of a nonsymmetric matrix whose pattern is nearly symmetric, by the multifrontal
-// method on supernodes. Rows are interchanged within a supernode, whose pivots that vanish are
-// replaced by small numbers: solutions then need a refinement. Bits do not depend on threads.
+// method on supernodes. Rows are interchanged within a supernode. Pivots that still vanish are
+// replaced by small numbers, and solutions then need refinement. Bits do not depend on threads.
 class SparseLu {
  public:
   // Factors A without its outer products, its rows multiplied by `weights` (an entry for each, or
@@ -26,18 +26,18 @@ class SparseLu {
   int num_replaced_pivots() const { return num_replaced_; }  // in the last factorisation
 
  private:
-  // The place of a group pair among the panels: row and column groups count within their supernode.
+  // Place of a pair of groups in the panels. Row and column count groups within the supernode.
   struct Place {
     int supernode;
     int row, column;
-    bool is_above;  // in the rows right of the diagonal block
+    bool is_above;  // in the rows of U right of the diagonal block
   };
-  // Sizes of a front, in numbers: columns, and rows below them.
+  // A front: its number of columns, of rows below them, and the sum of both.
   struct Front {
     int width, rows, height;
     double* lower;  // height × width
-    double* upper;  // (rows × width): the transpose of what is right of the diagonal block
-    int* swaps;     // of each column
+    double* upper;  // rows × width: transpose of the part right of the diagonal block
+    int* swaps;     // row interchanged with that of each column
   };
 
   void Analyse(const BlockSum& A);

@@ -20,14 +20,14 @@ struct Head {
 bool Wait(int socket, short events, Deadline deadline) {
   using std::chrono::milliseconds;
   while (true) {
-    int patience = -1;
+    int timeout = -1;
     if (deadline != Deadline::max()) {
       const auto left = std::chrono::ceil<milliseconds>(deadline - Deadline::clock::now()).count();
-      patience =
+      timeout =
           static_cast<int>(std::clamp<std::int64_t>(left, 0, std::numeric_limits<int>::max()));
     }
     pollfd wait = {socket, events, 0};
-    const int ready = poll(&wait, 1, patience);
+    const int ready = poll(&wait, 1, timeout);
     if (ready > 0) return true;
     if (ready == 0 || errno != EINTR) return false;
   }
@@ -72,7 +72,7 @@ std::optional<Message> ReceiveMessage(int socket, Deadline deadline) {
   if (!ReceiveAll(socket, &head, sizeof head, deadline)) return std::nullopt;
   if (head.kind > MessageKind::kResult || head.size > kMaxMessageBytes) return std::nullopt;
   Message message{head.kind, {}};
-  // grow with what arrives, whatever the head promises
+  // grow with the bytes received, since the size in the head may be wrong
   constexpr std::uint64_t kPart = 1 << 20;
   while (message.bytes.size() < head.size) {
     const std::size_t old = message.bytes.size();

@@ -26,7 +26,7 @@ using Deadline = std::chrono::steady_clock::time_point;
 // Sends a message; false when the other side has ended or the deadline has passed.
 bool SendMessage(int socket, MessageKind kind, std::string_view bytes, Deadline deadline);
 
-// The next message; nothing when the other side has ended, what comes is no message, or the
+// Receives the next message; nothing if the other side has ended, the bytes are no message, or the
 // deadline has passed.
 std::optional<Message> ReceiveMessage(int socket, Deadline deadline);
 

@@ -37,7 +37,7 @@ class PartBuilder {
   VisualPart Take() { return std::move(part_); }
 
  private:
-  // what makes vertices the same, without padding
+  // vertices with equal keys are one; without padding, as keys are compared as bytes
   struct Key {
     double place[3];
     float texture_coordinates[2];

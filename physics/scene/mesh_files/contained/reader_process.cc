@@ -54,7 +54,7 @@ int Start(const std::string& program, const std::string& format, int socket, pid
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_adddup2(&files, socket, STDIN_FILENO);
   posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  // a library writes failed assertions there
+  // the library writes failed assertions to standard error
   posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   // connections of this process must end when it closes them
   posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
@@ -67,7 +67,7 @@ int Start(const std::string& program, const std::string& format, int socket, pid
   return fault;
 }
 
-// A name as it is in URIs, in which glTF and COLLADA name files: %20 is a space.
+// Decodes a file name in a URI, as glTF and COLLADA have them: %20 is a space.
 std::string Decode(std::string_view name) {
   std::string decoded;
   for (std::size_t i = 0; i < name.size(); ++i) {

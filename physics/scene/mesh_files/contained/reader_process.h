@@ -10,11 +10,11 @@
 
 namespace pliant::physics {
 
-// The program that reads surfaces for this one, pliant_surface_reader: the file that
-// PLIANT_SURFACE_READER names; else beside this program, where it was built; else where it was
-// installed, in ../libexec/pliant.
+// Finds the program that reads surfaces for this one, pliant_surface_reader: the file in the
+// variable PLIANT_SURFACE_READER; else one next to this program, as built; else one in
+// ../libexec/pliant, as installed.
 //
-// errors  NOT_FOUND: it is in none of these; says where it was looked for, and the mend
+// errors  NOT_FOUND: it is in none of these; the message lists the places and the remedy
 absl::StatusOr<std::string> FindSurfaceReader();
 
 // Runs `program` with the argument `format` in a process of its own, sends it the bytes of a file,

@@ -13,11 +13,12 @@ struct SurfaceReading {
   std::string refusal;
 };
 
-// As bytes: the count of each array, then its items, as this machine stores them.
+// Serialises: the count of each array, then its items in this machine's representation.
 std::string Pack(const SurfaceReading& reading);
 
-// The reverse. Returns false when the bytes are none that Pack writes, or name vertices or textures
-// that do not exist: a reader that a damaged file has overwritten can send anything.
+// Deserialises. Returns false if Pack cannot have written the bytes, or if they refer to vertices
+// or textures that do not exist: a reader whose memory a damaged file has overwritten can send
+// anything.
 bool Unpack(std::string_view bytes, SurfaceReading* reading);
 
 }  // namespace pliant::physics

@@ -57,7 +57,7 @@ class GivenFiles final : public Assimp::IOSystem {
   mutable std::map<std::string, std::unique_ptr<std::string>> files_;
 };
 
-// The plain colour of a material; nothing for the one that the library makes up.
+// Colour of a material; nothing for the library's default material.
 std::optional<Eigen::Vector4d> ColorOf(const aiMaterial& material) {
   aiString name;
   aiColor4D color;
@@ -69,12 +69,12 @@ std::optional<Eigen::Vector4d> ColorOf(const aiMaterial& material) {
   Eigen::Vector4d rgba(color.r, color.g, color.b, color.a);
   if (!rgba.allFinite()) return std::nullopt;
   rgba = rgba.cwiseMax(0).cwiseMin(1);
-  if (rgba.w() == 0) rgba.w() = 1;  // writers disagree on what 0 means; invisible it is not
+  // writers disagree on the meaning of 0, but it does not mean invisible
+  if (rgba.w() == 0) rgba.w() = 1;
   return rgba;
 }
 
-// Whether meshes have the vertices that their faces name, and nodes the meshes: later steps of the
-// library take it for granted.
+// Whether all vertices of faces and all meshes of nodes exist; the library's later steps assume it.
 bool IsConsistent(const aiScene& scene) {
   if (scene.mRootNode == nullptr) return false;
   for (unsigned m = 0; m < scene.mNumMeshes; ++m) {
@@ -97,19 +97,19 @@ bool IsConsistent(const aiScene& scene) {
   return true;
 }
 
-// A number in 0 … 1 as a byte, from linear light to sRGB or as it is.
+// Encodes a number in 0 … 1 as a byte; linear light is converted to sRGB.
 std::uint8_t EncodeColor(float value, bool is_linear) {
   double x = std::isfinite(value) ? std::clamp(static_cast<double>(value), 0.0, 1.0) : 1;
   if (is_linear) x = x <= 0.0031308 ? 12.92 * x : 1.055 * std::pow(x, 1 / 2.4) - 0.055;
   return static_cast<std::uint8_t>(std::lround(255 * x));
 }
 
-// How KHR_texture_transform of glTF moves texture coordinates, whose origin there is the upper left
-// corner: offset + R(rotation) · scale · (u, v).
+// KHR_texture_transform of glTF, offset + R(rotation) · scale · (u, v), for texture coordinates
+// with their origin in the upper left corner.
 struct TextureTransform {
   double offset[2], scale[2], cos, sin;
 
-  // (0, 0) at the lower left corner
+  // For coordinates with their origin in the lower left corner.
   std::array<float, 2> Apply(const aiVector3D& given) const {
     const double u = scale[0] * given.x, v = scale[1] * (1 - given.y);
     return {static_cast<float>(offset[0] + cos * u + sin * v),
@@ -119,7 +119,7 @@ struct TextureTransform {
 std::optional<TextureTransform> TransformOf(const aiMaterial& material, aiTextureType type) {
   aiUVTransform given;
   if (material.Get(AI_MATKEY_UVTRANSFORM(type, 0), given) != aiReturn_SUCCESS) return std::nullopt;
-  // the library's own is about the middle of the image: its offset is turned back into the file's
+  // the library's transform is about the image centre: convert its offset back to the file's
   const double c = std::cos(given.mRotation), s = -std::sin(given.mRotation);
   const double sx = given.mScaling.x, sy = given.mScaling.y;
   const TextureTransform transform{{given.mTranslation.x - 0.5 * sx * (1 - c + s),
@@ -152,7 +152,7 @@ std::optional<Texture> TextureOf(const aiMaterial& material, bool is_gltf) {
   return std::nullopt;
 }
 
-// The bytes of an image within the file, which is called *0, *1 …; empty: it is a file of its own.
+// Bytes of an image embedded in the file, which is called *0, *1 …; empty: it is a separate file.
 std::string BytesOf(const aiScene& scene, const std::string& name) {
   unsigned number = 0;
   const char* end = name.data() + name.size();
@@ -164,8 +164,8 @@ std::string BytesOf(const aiScene& scene, const std::string& name) {
   return std::string(reinterpret_cast<const char*>(texture.pcData), texture.mWidth);
 }
 
-// Adds a part for each mesh, if any has a colour. `is_gltf`: colours of vertices are linear, and
-// multiply those of materials, in place of which they otherwise stand.
+// Adds a part for each mesh, if any has a colour. `is_gltf`: vertex colours are linear and
+// multiply those of materials; otherwise they replace them.
 void AddParts(const aiScene& scene, bool is_gltf, SurfaceMeshFile* file) {
   std::map<std::string, int> textures;
   std::vector<VisualPart> parts;

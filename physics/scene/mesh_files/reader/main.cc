@@ -1,6 +1,7 @@
-// Reads one surface for a program that a damaged file must not end or block:
-// pliant_surface_reader FORMAT. Standard input is a socket: over it comes the file, others that the
-// file names are requested, and the surface is sent. Processor time and memory are limited.
+// Reads one surface in a process of its own, so that a damaged file cannot crash or block the
+// caller: pliant_surface_reader FORMAT. Standard input is a socket, over which it receives the
+// file, requests other files that it names, and sends the surface. Processor time and memory are
+// limited.
 
 #include <algorithm>
 #include <cstddef>
@@ -23,7 +24,7 @@ namespace pliant::physics {
 namespace {
 
 constexpr std::size_t kSeconds = 2;                    // of processor time
-constexpr std::size_t kBytesPerSecond = 1 << 20;       // which a larger file adds
+constexpr std::size_t kBytesPerSecond = 1 << 20;       // size of files that adds a second [B]
 constexpr std::size_t kMemory = std::size_t{2} << 30;  // beyond that of the program [B]
 constexpr std::size_t kMemoryPerByte = 32;
 
@@ -41,7 +42,7 @@ void Limit(__rlimit_resource_t resource, std::size_t value) {
   setrlimit(resource, &limit);
 }
 
-// Limits of processor time and memory, which files raise by their size.
+// Limits of processor time and memory, which grow with the size of the files.
 class Limits {
  public:
   Limits() {

@@ -63,7 +63,7 @@ class BodyWalker {
 
   bool complete() const { return !stopped_ && !incomplete_; }
 
-  // Makes roots without a joint free: those that carry joints, or the only one.
+  // Frees roots without a joint: those with joints below them, or the only one.
   void FreeBases() {
     std::vector<RobotLink>& links = draft_->robot.links;
     std::vector<int> roots;
@@ -206,7 +206,7 @@ class BodyWalker {
   void AddGeom(const XmlElement& source, const Site& site, Mass* geoms) {
     const XmlElement geom = Apply(source, site);
     std::string name = NameOf(source, site);
-    // nothing that is read refers to geoms
+    // no element that is read refers to geoms
     if (!name.empty() && !geom_names_.insert(name).second) {
       log_->Mended(source.place, absl::StrCat("geom \"", name,
                                               "\": the name is already taken; it "
@@ -322,7 +322,7 @@ class BodyWalker {
     }
     RigidTransform X_PB = site.X_BF * ReadMjcfPose(element, model_->settings, log_);
     if (model_->settings.global) {
-      // what the body contains is given in the world, too
+      // the contents of the body are given in the world, too
       RigidTransform X_WB = ReadMjcfPose(element, model_->settings, log_);
       if (element.Find("pos") == nullptr && inertial.has_value()) {
         ReadVector(AttributeOf(inertial->element, "pos"), &X_WB.p, log_, Range::kLength);

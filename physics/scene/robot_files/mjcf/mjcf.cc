@@ -46,7 +46,7 @@ void ReadMjcf(const XmlElement& root, const RobotFileOptions& options, RobotFile
   for (const XmlElement* section : sections("compiler")) model.settings.Read(*section, log);
   for (const XmlElement* section : sections("default")) model.defaults.Read(*section, log);
   for (const XmlElement* section : sections("asset")) ReadMjcfAssets(*section, &model);
-  // what refers to bodies and joints is only read when there are all of these
+  // sections that refer to bodies and joints are read only if none of those is missing
   if (!ReadMjcfBodies(sections("worldbody"), &model)) return;
   if (draft->robot.links.empty() && draft->robot.deformables.empty()) {
     const std::string text = "<mujoco>: has no bodies; expected a <worldbody> with some";

@@ -26,7 +26,7 @@ CompanionFiles ServeCompanions(std::string path, std::string jail) {
       const fs::path resolved = error ? fs::path() : fs::weakly_canonical(place, error);
       const bool is_inside = !error && !is_absolute && IsInsideFolder(resolved, root);
       if (is_inside && fs::exists(resolved, error)) return ReadMeshFileBytes(resolved.string());
-      // files that were given without their folders
+      // files may have been given without their folders
       if (const auto same_name = FindFileByName(name, root.string()); same_name.has_value())
         return ReadMeshFileBytes(*same_name);
       if (!is_inside)

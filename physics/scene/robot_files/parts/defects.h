@@ -10,7 +10,7 @@
 
 namespace pliant::physics {
 
-// Defects that many robot files have, and the one sensible mend of each.
+// Common defects of robot files, and their remedies.
 
 // The inertia tensor of a mass distribution nearest to a symmetric tensor, by the Frobenius norm:
 // its principal moments are projected onto the triangle inequalities.
@@ -24,12 +24,12 @@ bool HasNoVolume(const Geometry& geometry);
 bool LeaveOutWithoutVolume(const Geometry& geometry, const FilePlace& place,
                            const std::string& what, RobotLog* log);
 
-// Sets the limits of a joint. Limits the wrong way round leave it free, with a warning.
+// Sets the limits of a joint. Swapped limits leave it free, with a warning.
 void SetLimits(double lower, double upper, const FilePlace& place, const std::string& what,
                Joint* joint, RobotLog* log);
 
-// The bound on a joint's effort, velocity or acceleration that a file gives; a negative one is
-// none, with a warning.
+// Reads a bound on a joint's effort, velocity or acceleration; a negative one counts as none, with
+// a warning.
 double ReadBound(double given, const FilePlace& place, const std::string& what, RobotLog* log);
 
 }  // namespace pliant::physics

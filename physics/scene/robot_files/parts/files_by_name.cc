@@ -9,7 +9,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Number of components in which two paths end alike.
+// Number of trailing components that two paths have in common.
 int CountCommonEnd(const fs::path& a, const fs::path& b) {
   int count = 0;
   auto p = a.end(), q = b.end();

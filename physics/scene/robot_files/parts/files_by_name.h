@@ -6,9 +6,9 @@
 
 namespace pliant::physics {
 
-// The file in `folder`, or in a folder below it, whose path ends in the most components like
-// `path`, which may be a URI: at least in the name. Nothing if there is none, or no single best.
-// Symbolic links are not followed.
+// Finds the file in `folder` or its subfolders whose path has the most trailing components in
+// common with `path`, which may be a URI; at least the name must match. Nothing if there is none,
+// or no single best one. Symbolic links are not followed.
 std::optional<std::string> FindFileByName(std::string_view path, const std::string& folder);
 
 }  // namespace pliant::physics

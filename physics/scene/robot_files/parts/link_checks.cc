@@ -342,7 +342,7 @@ void CheckLinks(const RobotFileOptions& options, RobotDraft* draft, RobotLog* lo
   const std::vector<bool> moving = FindMovingLinks(links, options.fixed_base);
   for (std::size_t i = 0; i < links.size(); ++i)
     CheckInertia(options, moving[i], draft->places[i], &links[i], log);
-  // after other errors, missing mass may only follow from these
+  // missing mass may only be a consequence of other errors
   if (log->ok()) CheckMovedMass(options, moving, draft, log);
   WarnOfMillimetres(*draft, log);
 }

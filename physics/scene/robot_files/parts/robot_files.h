@@ -14,7 +14,7 @@
 namespace pliant::physics {
 
 // Finds and reads the files named in a robot file, within the jail, and keeps a hash of those
-// with a part in the motion.
+// that affect the motion.
 class RobotFiles {
  public:
   RobotFiles(const RobotFileOptions& options, std::string robot_path);
@@ -28,7 +28,7 @@ class RobotFiles {
   // jail; INVALID_ARGUMENT
   absl::StatusOr<std::string> Find(const std::string& uri, const std::string& folder) const;
 
-  // As ReadMeshFileBytes. `hashed` is false for files that have no part in the motion.
+  // As ReadMeshFileBytes. `hashed` is false for files that do not affect the motion.
   absl::StatusOr<std::string> Read(const std::string& path, std::int64_t max_bytes,
                                    const std::string& kind = "mesh", bool hashed = true);
 

@@ -18,7 +18,7 @@ struct FilePlace {
 // Messages about a robot file, in the order in which they were found.
 class RobotLog {
  public:
-  // `strict`: defects that are mended are errors.
+  // `strict`: defects that would be repaired are errors.
   explicit RobotLog(bool strict = false) : strict_(strict) {}
 
   void Error(const FilePlace& place, std::string text);
@@ -27,7 +27,7 @@ class RobotLog {
   // Warns once for all places with this text: "text (3 times)" at the first.
   void WarnOnce(const FilePlace& place, const std::string& text);
 
-  // Warns, once for all places with this text, of a defect and how it was mended.
+  // Warns, once for all places with this text, of a defect and how it was repaired.
   void Mended(const FilePlace& place, const std::string& text);
 
   // Warns about an unsupported element or attribute: "<bounce> is left out", with `why` after it.

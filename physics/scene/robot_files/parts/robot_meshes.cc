@@ -68,7 +68,7 @@ absl::StatusOr<std::string> RobotMeshes::ReadCompanion(const std::string& path,
         absl::StrCat(path, ": names ", name, "; expected a path relative to its own folder"));
   const absl::StatusOr<std::string> found = files_->Find(name, RobotFiles::FolderOf(path));
   if (!found.ok()) return found.status();
-  // materials and images have no part in the motion
+  // materials and images do not affect the motion
   if (is_image) return files_->Read(*found, kMaxImageBytes, "image", false);
   return files_->Read(*found, kMaxMeshFileBytes, "mesh", !name.ends_with(".mtl"));
 }

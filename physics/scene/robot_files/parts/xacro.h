@@ -12,8 +12,8 @@ namespace pliant::physics {
 // Whether a file has elements of xacro, the macro language of ROS.
 bool HasXacro(const XmlElement& root);
 
-// The robot that the program `xacro` makes from a file. Uploaded files are not expanded, because
-// macros can read other files and compute for any time.
+// Expands a file with the program `xacro`. Uploaded files are not expanded, because macros can read
+// other files and run for any length of time.
 //
 // errors  PERMISSION_DENIED: files are limited to a folder; NOT_FOUND: the program is not
 //         installed; INVALID_ARGUMENT: it failed, with the last of its messages. Each says how to

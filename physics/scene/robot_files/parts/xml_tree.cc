@@ -15,7 +15,7 @@ namespace {
 constexpr int kMaxParserDepth = 90;
 constexpr std::size_t kMaxElements = 2'000'000;
 constexpr std::size_t kMaxAttributes = 256;  // of one element
-constexpr char kHook[] = "pliant-subtree";
+constexpr char kPlaceholder[] = "pliant-subtree";
 
 std::string Trimmed(std::string_view text) {
   while (!text.empty() && absl::ascii_isspace(text.front())) text.remove_prefix(1);
@@ -25,7 +25,7 @@ std::string Trimmed(std::string_view text) {
 
 // Part of the text that the library parses at once.
 struct Subtree {
-  std::string text;  // with hooks in place of deeper parts
+  std::string text;  // with placeholders for deeper parts
   int line;          // of its first character
 };
 
@@ -106,8 +106,8 @@ class TagScanner {
           absl::StrCat("elements are nested more than ", kMaxNesting, " deep; expected fewer"));
     }
     if (depth_ > 0 && depth_ % kMaxParserDepth == 0) {
-      absl::StrAppend(&subtrees_[open_.back().subtree].text, "<", kHook, " n='", subtrees_.size(),
-                      "'/>");
+      absl::StrAppend(&subtrees_[open_.back().subtree].text, "<", kPlaceholder, " n='",
+                      subtrees_.size(), "'/>");
       open_.push_back({subtrees_.size(), depth_});
       subtrees_.push_back({"", line_});
       Copy(end);
@@ -198,11 +198,11 @@ class TreeBuilder {
       const tinyxml2::XMLElement* child = node->ToElement();
       if (child == nullptr) continue;
       element->children.emplace_back();
-      if (std::string_view(child->Name()) == kHook) {
+      if (std::string_view(child->Name()) == kPlaceholder) {
         const int number = child->IntAttribute("n");
         if (number <= 0 || number >= static_cast<int>(subtrees_.size())) {
           log_->Error({file_, first_line + child->GetLineNum() - 1},
-                      absl::StrCat("<", kHook, "> is unknown. Remove it"));
+                      absl::StrCat("<", kPlaceholder, "> is unknown. Remove it"));
           return false;
         }
         if (!Build(static_cast<std::size_t>(number), &element->children.back())) return false;
@@ -263,8 +263,9 @@ std::optional<XmlElement> ReadXml(std::string_view bytes, std::shared_ptr<const 
     log->Error({file, 0}, "contains a zero byte; expected XML in UTF-8");
     return std::nullopt;
   }
-  if (bytes.find(kHook) != std::string_view::npos) {
-    log->Error({file, 0}, absl::StrCat("names \"", kHook, "\", which is reserved. Rename it"));
+  if (bytes.find(kPlaceholder) != std::string_view::npos) {
+    log->Error({file, 0},
+               absl::StrCat("names \"", kPlaceholder, "\", which is reserved. Rename it"));
     return std::nullopt;
   }
   const auto subtrees = TagScanner(bytes, file, log).Cut();

@@ -44,7 +44,7 @@ inline constexpr std::size_t kMaxXmlBytes = std::size_t{64} << 20;  // [bytes]
 std::optional<XmlElement> ReadXml(std::string_view bytes, std::shared_ptr<const std::string> file,
                                   RobotLog* log);
 
-// Reports the attributes that no reader asked for, of elements of which it read others.
+// Reports attributes that were not read, on elements of which others were.
 void ReportUnreadAttributes(const XmlElement& element, RobotLog* log);
 
 // Number of elements in this subtree, including its root.

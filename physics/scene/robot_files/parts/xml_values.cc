@@ -78,8 +78,8 @@ std::vector<std::string_view> SplitWords(std::string_view text) {
   return words;
 }
 
-// Words between commas, if these clearly separate numbers and are no decimal points: each stands
-// beside white space, or they alone separate as many numbers as are expected.
+// Splits at commas if they clearly separate numbers and are no decimal points: each is next to
+// white space, or they alone separate as many numbers as are expected.
 std::optional<std::vector<std::string_view>> SplitAtCommas(std::string_view text,
                                                            std::size_t expected) {
   const auto is_blank = [&](std::size_t i) {
@@ -106,7 +106,7 @@ std::optional<std::vector<std::string_view>> SplitAtCommas(std::string_view text
   return std::nullopt;
 }
 
-// Whether numbers beyond `most` may be ignored: not where they could be a quaternion in place of
+// Whether numbers beyond `most` may be ignored: not if they could be a quaternion instead of
 // three angles.
 bool IsClearWithout(const XmlValue& value, std::size_t count, std::size_t most) {
   const bool angles = value.attribute == "rpy" || value.attribute == "euler";

@@ -388,7 +388,7 @@ class SdfReader {
   }
 
   void Finish() {
-    // without all ends of the joints there is no tree, whose errors would only follow from these
+    // if links of joints are missing there is no tree; its errors would only be consequences
     const int before = log_->errors();
     ReadSdfJoints(joints_, &frames_, draft_, log_);
     const bool connected = log_->errors() == before && complete_;

@@ -84,7 +84,7 @@ class JointReader {
                                               "two"));
       return;
     }
-    // static models do not move, whatever their joints
+    // static models do not move, even if they have joints
     if (draft_->fixed[draft.child]) {
       log_->LeftOut(element.place, "joint of a static model's link");
       return;
