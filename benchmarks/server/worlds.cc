@@ -1,4 +1,4 @@
-// Worlds that come and go.
+// Worlds that are created and deleted.
 
 #include <atomic>
 #include <cstdio>
@@ -17,14 +17,14 @@ namespace {
 constexpr char kSmallWorld[] = R"(name: small
 bodies: [{name: ball, rigid: {motion: FREE, density: 1000, shapes: [{sphere: {radius: 0.05}}]}}]
 )";
-// the least that a scene may have: ground on which nothing stands
+// The smallest valid scene: ground without other bodies.
 constexpr char kEmptyWorld[] = R"(name: empty
 bodies: [{name: floor, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}]
 )";
 constexpr int kWorlds = 1000;
 constexpr int kAlive = 64;
 constexpr int kWarmUp = 1000;  // cycles after which memory is compared
-constexpr int kShown = 5000;   // cycles from one line of progress to the next
+constexpr int kShown = 5000;   // cycles between two lines of progress
 
 }  // namespace
 
@@ -76,7 +76,7 @@ void RunCreateDelete(int cycles, Rows* rows) {
   for (int cycle = 0; cycle < cycles; ++cycle) {
     if (cycle == std::min(kWarmUp, cycles - 1)) memory = server.process().MeasureMemory();
     if (cycle > kWarmUp && cycle % kShown == 0) {
-      std::fprintf(stderr, "  %d of %d cycles, %.0f a minute, %+.2f MB\n", cycle, cycles,
+      std::fprintf(stderr, "  %d of %d cycles, %.0f per minute, %+.2f MB\n", cycle, cycles,
                    60 * cycle / (Now() - start), server.process().MeasureMemory() - memory);
     }
     client.Create("w", kEmptyWorld);

@@ -79,7 +79,7 @@ bool Has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-// What to check, by what gRPC says about a connection that failed.
+// Advice on a connection that failed, from gRPC's error text.
 std::string FindMend(const std::string& cause, const ClientOptions& options) {
   if (Has(cause, "http1") || Has(cause, "HTTP/1") || Has(cause, "Http1"))
     return "This is a port of HTTP, that of the page. Give the port of gRPC (--grpc-port of the "
@@ -106,10 +106,10 @@ std::string FindMend(const std::string& cause, const ClientOptions& options) {
          "PLIANT_SERVER.";
 }
 
-// Whether this thread runs a callback of CallAsync.
+// True while this thread runs a callback of CallAsync.
 thread_local bool is_in_callback = false;
 
-// By the steady clock: the time of day may be set. Zero: none.
+// Sets a deadline by the monotonic clock, since the time of day may jump. Zero: none.
 void SetTimeout(std::chrono::milliseconds timeout, grpc::ClientContext* context) {
   if (timeout.count() <= 0) return;
   context->set_deadline(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
@@ -145,8 +145,8 @@ absl::StatusOr<std::shared_ptr<Connection>> Connection::Make(const ClientOptions
   arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // no request is ever made twice
-  // clients of one program are on connections of their own
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // requests are never repeated
+  // each client of a program has its own connection
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   const auto backoff = static_cast<int>(options.max_backoff.count());
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, std::max(backoff / 10, 10));
@@ -204,9 +204,9 @@ void Connection::Start(const char* method, const google::protobuf::MessageLite& 
                    });
 }
 
-// The thread that waits for the callbacks destroys the connection, since a channel is better not
-// destroyed on a thread of its own. If a callback has let go of the client, there is no such
-// thread.
+// A channel should not be destroyed on a thread of gRPC, so this keeps the last reference for the
+// thread in WaitForCallbacks. There is no such thread if a callback has released the client; then
+// the connection is destroyed here.
 void Connection::EndCallback(std::shared_ptr<Connection>* self) {
   std::shared_ptr<Connection> last;
   const std::lock_guard lock(mutex_);

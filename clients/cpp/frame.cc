@@ -24,7 +24,7 @@ absl::Status OtherModel(absl::string_view what) {
       "the frame is of another model than the description: ", what, "; describe the world again"));
 }
 
-// Numbers of one type, wherever they lie, as doubles.
+// Converts packed numbers, at any alignment, to doubles.
 template <typename Number, typename Convert>
 void Unpack(std::string_view bytes, std::vector<double>* values, Convert convert) {
   values->resize(bytes.size() / sizeof(Number));
@@ -60,7 +60,7 @@ std::size_t BytesPerValue(v1::Precision precision) {
   }
 }
 
-// Packed doubles, of which there must be as many as `numbers` has.
+// Reads packed doubles. False if there are not as many as in `numbers`.
 bool ReadPacked(std::string_view bytes, std::span<double> numbers) {
   if (bytes.size() != numbers.size_bytes()) return false;
   std::memcpy(numbers.data(), bytes.data(), bytes.size());
@@ -164,7 +164,7 @@ absl::Status FrameDecoder::Decode(std::string_view frame_bytes) {
   return absl::OkStatus();
 }
 
-// The numbers of the frame itself. Fields that have their default are not sent.
+// Reads the scalars of the frame. Fields with their default value are not sent.
 absl::Status FrameDecoder::ReadHead(std::string_view bytes) {
   const std::uint32_t epoch = frame_.epoch;
   frame_.id = 0;
