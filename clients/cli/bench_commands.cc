@@ -244,9 +244,8 @@ void AddBenchCommand(CLI::App* pliant, Session* session, Action* action) {
   CLI::App* bench = pliant->add_subcommand(
       "bench", "Measure calls, steps, streams and commands of a server with worlds of its own");
   bench->footer(
-      "The worlds are labelled purpose=bench, and deleted at the end. Other load on the server "
-      "and\n"
-      "on this machine affects the numbers.");
+      "The worlds are labelled purpose=bench and deleted at the end. Other load on the server\n"
+      "and on this machine affects the numbers.");
   CLI::Option* file =
       bench->add_option("scene", arguments->file, "Scene file (default: a box on the floor)");
   bench->add_option("--shipped", arguments->shipped, "A scene that comes with the server")

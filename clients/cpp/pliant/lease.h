@@ -38,8 +38,8 @@ class Lease {
 
   // OK while it is held, then the reason why it was lost. CANCELLED after Release.
   absl::Status status() const;
-  // The callback is called once when the lease is lost, on a thread of the lease; at once if it is
-  // The callback must not destroy the lease.
+  // Called at most once when the lease is lost, on a thread of the lease; at once if it is already
+  // lost. The callback must not destroy the lease.
   void OnLost(std::function<void(const absl::Status&)> callback);
 
   // Releases the lease; the target ramps to rest.

@@ -20,9 +20,9 @@ class Client;
 // server conflates: the next frame is the latest state, never a queue. A callback that blocks or
 // throws affects no other subscription; one that throws ends its own with INTERNAL.
 //
-// When the connection breaks, the subscription waits for the server and continues. A frame that does
-// not match the description makes it ask for the description again, once; if it still does not
-// match, the subscription ends with FAILED_PRECONDITION. It ends, too, when the world is deleted.
+// When the connection breaks, the subscription waits for the server and continues. After a frame
+// that does not match the description it fetches the description again, once; if frames still do
+// not match, it ends with FAILED_PRECONDITION. It also ends when the world is deleted.
 //
 // All methods may be called by any thread, but the destructor not in the callback.
 class Subscription {

@@ -32,7 +32,8 @@ std::vector<DriveTarget> ListDriveTargets(const v1::WorldDescription& world);
 // (hold to run) and for a second afterwards; it is released at once when the gamepad is unplugged.
 class Drive {
  public:
-  // NOT_FOUND, with advice, if nothing can be driven or there is no such target. `speed` is that of a
+  // NOT_FOUND, with advice, if nothing can be driven or there is no such target. `speed` is that
+  // of a full deflection [m/s].
   static absl::StatusOr<std::unique_ptr<Drive>> Begin(const World& world, const std::string& target,
                                                       double speed, bool takeover);
 

@@ -30,7 +30,7 @@ enum PadButton : std::uint8_t {
   kSlow = 10,
 };
 
-// Scale the values of SDL: sticks from −32768 … 32767 to [−1, 1], triggers from 0 … 32767 to [0, 1].
+// Scale SDL's values: sticks from −32768 … 32767 to [−1, 1], triggers from 0 … 32767 to [0, 1].
 double ScaleStick(std::int16_t value);
 double ScaleTrigger(std::int16_t value);
 
