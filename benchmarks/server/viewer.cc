@@ -40,8 +40,8 @@ class FrameLog {
     const double behind = Now() - frame.time() - frame.report().lag();
     min_behind_ = std::min(min_behind_, behind);
     stale_ = behind - min_behind_ > kStale ? stale_ + 1 : 0;
-    std::int64_t most = totals_->stale.load();
-    while (stale_ > most && !totals_->stale.compare_exchange_weak(most, stale_)) {
+    std::int64_t highest = totals_->stale.load();
+    while (stale_ > highest && !totals_->stale.compare_exchange_weak(highest, stale_)) {
     }
   }
 

@@ -30,7 +30,7 @@ constexpr int kShown = 5000;   // cycles between two lines of progress
 
 void RunSmallWorlds(Rows* rows) {
   ServerProcess server({"--max-worlds", "100"});
-  std::atomic<int> next{0}, alive{0}, most{0};
+  std::atomic<int> next{0}, alive{0}, max_alive{0};
   const double start = Now();
   // each thread keeps its share of the 64 worlds alive
   constexpr int kThreads = 4;
@@ -51,7 +51,8 @@ void RunSmallWorlds(Rows* rows) {
         own.push_back(absl::StrCat("w", number));
         client.Create(own.back(), kSmallWorld);
         const int now = alive.fetch_add(1) + 1;
-        for (int seen = most.load(); now > seen && !most.compare_exchange_weak(seen, now);) {
+        for (int seen = max_alive.load();
+             now > seen && !max_alive.compare_exchange_weak(seen, now);) {
         }
         client.Step(own.back(), 10);
       }
@@ -62,7 +63,7 @@ void RunSmallWorlds(Rows* rows) {
   const double elapsed = Now() - start;
   rows->push_back({{"case", "small_worlds"},
                    {"worlds", kWorlds},
-                   {"alive_at_once", most.load()},
+                   {"alive_at_once", max_alive.load()},
                    {"seconds", elapsed},
                    {"worlds_per_minute", 60 * kWorlds / elapsed},
                    {"goal", {{"worlds_per_minute", 1000}, {"alive_at_once", kAlive}}}});

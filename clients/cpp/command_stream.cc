@@ -152,7 +152,7 @@ class CommandStream::Worker {
   // Calls the callback. False if it threw, which ends the stream.
   bool Give(const v1::CommandResponse& response) {
     if (!on_feedback_) return true;
-    std::string what = "something that is no std::exception";
+    std::string what = "an exception that is not a std::exception";
     try {
       on_feedback_(response);
       return true;

@@ -41,17 +41,16 @@ absl::Status CheckAddress(const std::string& address) {
   if (address.starts_with("unix:") || !PortOf(address).empty()) return absl::OkStatus();
   std::string mend = "expected HOST:PORT, such as 127.0.0.1:50051";
   if (address.find("://") != std::string::npos)
-    mend += "; the address of the page (http://…) is another port than that of gRPC";
+    mend += "; the page (http://…) is on another port than gRPC";
   return absl::InvalidArgumentError(
-      absl::StrCat("the address \"", address, "\" of the server has no port; ", mend));
+      absl::StrCat("the server address \"", address, "\" has no port; ", mend));
 }
 
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(
     const ClientOptions& options) {
   if (options.certificate_file.empty() != options.key_file.empty())
     return absl::InvalidArgumentError(
-        "a certificate of the client needs its key, and a key needs its "
-        "certificate");
+        "a client certificate needs its key, and a key needs its certificate");
   if (!options.tls && options.ca_file.empty() && options.certificate_file.empty())
     return grpc::InsecureChannelCredentials();
   grpc::SslCredentialsOptions ssl;
@@ -82,26 +81,25 @@ bool Has(const std::string& text, std::string_view part) {
 // Advice on a connection that failed, from gRPC's error text.
 std::string FindMend(const std::string& cause, const ClientOptions& options) {
   if (Has(cause, "http1") || Has(cause, "HTTP/1") || Has(cause, "Http1"))
-    return "This is a port of HTTP, that of the page. Give the port of gRPC (--grpc-port of the "
-           "server, 50051).";
+    return "This is the HTTP port of the page. Give the gRPC port (--grpc-port of the server, "
+           "50051).";
   if (Has(cause, "not in peer certificate") || Has(cause, "Hostname Verification") ||
       Has(cause, "Hostname mismatch"))
-    return "The certificate of the server is of another name. Use a name that it has, or one that "
-           "was made for this address.";
+    return "The certificate of the server is of another name. Use a name in the certificate, or a "
+           "certificate for this address.";
   if (Has(cause, "CERTIFICATE_VERIFY_FAILED") || Has(cause, "certificate verify failed"))
     return "The certificate of the server is signed by an unknown authority, or has expired. Give "
            "its authority with --ca FILE (ca_file).";
   if (Has(cause, "WRONG_VERSION_NUMBER") || Has(cause, "wrong version number"))
-    return "The server does not speak TLS here, or this is another port than that of gRPC.";
+    return "The server does not speak TLS here, or this is not the gRPC port.";
   const bool has_tls = options.tls || !options.ca_file.empty() || !options.certificate_file.empty();
   if (!has_tls && (Has(cause, "Socket closed") || Has(cause, "Connection reset") ||
                    Has(cause, "recvmsg") || Has(cause, "Broken pipe") || Has(cause, "SETTINGS")))
     return "The server ended the connection. If it speaks TLS, give --tls or --ca FILE. If this is "
-           "the "
-           "port of the page, give that of gRPC (--grpc-port of the server, 50051).";
+           "the port of the page, give the gRPC port (--grpc-port of the server, 50051).";
   if (has_tls && Has(cause, "andshake"))
-    return "No TLS connection came about. Check that this is the port of gRPC, and that the server "
-           "speaks TLS.";
+    return "The TLS handshake failed. Check that this is the gRPC port, and that the server speaks "
+           "TLS.";
   return "Start one with `pliantd serve`, or name another with --server HOST:PORT or "
          "PLIANT_SERVER.";
 }
@@ -252,7 +250,7 @@ absl::Status Connection::Translate(const grpc::Status& status) const {
                            FindMend(status.error_message(), options_));
   } else if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED &&
              status.error_details().empty()) {
-    message = absl::StrCat("no answer of ", options_.address, " came in time (", message, ")");
+    message = absl::StrCat("no answer from ", options_.address, " in time (", message, ")");
   } else if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
     message = absl::StrCat(options_.address, " does not have this method (", message,
                            "): the server is older than this client (" PLIANT_VERSION

@@ -15,13 +15,14 @@ namespace {
 constexpr double kLargestPosition = 32767;
 
 absl::Status NoFrame(absl::string_view part) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("the ", part, " of a frame cannot be read: the bytes are no pliant.v1.Frame"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the ", part, " of a frame cannot be read: the bytes are not a pliant.v1.Frame"));
 }
 
 absl::Status OtherModel(absl::string_view what) {
-  return absl::FailedPreconditionError(absl::StrCat(
-      "the frame is of another model than the description: ", what, "; describe the world again"));
+  return absl::FailedPreconditionError(
+      absl::StrCat("the frame belongs to another model than the description: ", what,
+                   "; describe the world again"));
 }
 
 // Converts packed numbers, at any alignment, to doubles.

@@ -62,7 +62,7 @@ const files = new FilesView({
   open: (given) => client.open(given),
   cancel: () => client.cancelOpening(),
   refusal: () => {
-    if (watchesOnly()) return 'Your token has the role viewer: to make worlds of files, ask for one with the role operator.';
+    if (watchesOnly()) return 'Your token has the role viewer. To create worlds from files, use a token with the role operator.';
     const { state } = client.connection;
     return state === 'live' || state === 'no_world' ? '' : 'There is no connection to the server.';
   },

@@ -80,17 +80,17 @@ class Call(NamedTuple):
 
 
 def plan_calls(
-    worlds: Sequence[World], indices: Sequence[int], most: int = _MAX_WORLDS
+    worlds: Sequence[World], indices: Sequence[int], max_worlds: int = _MAX_WORLDS
 ) -> list[Call]:
-    """Calls for some of the worlds, with at most `most` in each. The caller adds the requests in
-    the order of the indices."""
+    """Calls for some of the worlds, with up to `max_worlds` in each. The caller adds the requests
+    in the order of the indices."""
     by_server: dict[Any, list[int]] = {}
     for i in indices:
         by_server.setdefault(worlds[i]._connection, []).append(i)
     return [
-        Call(connection, there[at : at + most], world_pb2.StepWorldsRequest())
+        Call(connection, there[at : at + max_worlds], world_pb2.StepWorldsRequest())
         for connection, there in by_server.items()
-        for at in range(0, len(there), most)
+        for at in range(0, len(there), max_worlds)
     ]
 
 

@@ -313,7 +313,7 @@ export class Session {
     this.live = false;
     this.leases.disconnected();
     const which = this.start?.world ? `no world “${this.start.world}”` : 'no world';
-    this.say('no_world', `The server is running, but has ${which}. Drop files here, or: pliant world create SCENE.yaml`);
+    this.say('no_world', `The server is running, but has ${which}. Drop files here, or run: pliant world create SCENE.yaml`);
     this.heardAt = this.around.now();
     this.retryTimer = setTimeout(() => {
       if (socket === this.socket) void this.introduce(socket);

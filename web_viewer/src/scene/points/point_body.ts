@@ -34,7 +34,7 @@ export class PointBody {
     readonly info: PointsInfo,
     plain: boolean,
   ) {
-    this.largest = info.radii.reduce((most, radius) => Math.max(most, radius), 0);
+    this.largest = info.radii.reduce((max, radius) => Math.max(max, radius), 0);
     const geometry = new BufferGeometry();
     geometry.setAttribute('radius', new BufferAttribute(info.radii, 1));
     const material = sphereMaterial(this.uniforms, this.colors.table, plain);
