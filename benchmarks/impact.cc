@@ -33,9 +33,9 @@ constexpr double kImpactFriction = 0.5;
 // A body that falls flat.
 struct Faller {
   const char* name;
-  const char* geometry;  // of the body's description
-  double height;         // of its origin over its lowest point [m]
-  // as the peers describe it; null: they do not have it
+  const char* geometry;  // the body in the scene, up to its pose
+  double height;         // of its origin above its lowest point [m]
+  // The shape as the peers describe it; null if they lack it.
   const char* peer_shape;
   std::vector<double> peer_size;
 };
@@ -81,7 +81,7 @@ constexpr Ground kGrounds[] = {
 
 struct Outcome {
   double overlap = 0;  // deepest [m]
-  double rebound = 0;  // fastest mean velocity upwards [m/s]
+  double rebound = 0;  // largest upward velocity, the mean of the nodes if soft [m/s]
   double unconverged = 0, steps = 0;
 };
 
@@ -95,9 +95,10 @@ Vector3d FindVelocity(const World& world) {
   return sum / set->num_nodes();
 }
 
+// Lets the body fall with `speed` [m/s], so that it arrives in the third step of `h` [s], after the
+// fraction `phase` of it. False if a step fails.
 bool Fall(const Faller& faller, const Ground& ground, const std::string& method, double speed,
           double h, double phase, Outcome* outcome) {
-  // it arrives in the third step
   const double drop = (2 + phase) * h * speed;
   const std::string yaml = absl::StrCat(
       "time_step: ", h, "\nsleeping: false\ncontact: {friction: ", kImpactFriction,
@@ -123,7 +124,7 @@ bool Fall(const Faller& faller, const Ground& ground, const std::string& method,
     if (model.abilities_of(model.bodies[1]).nodes != nullptr) {
       for (std::size_t i = 2; i < q.size(); i += 3) lowest = std::min(lowest, q[i]);
     } else {
-      lowest = q[6] - faller.height;  // turning is not seen
+      lowest = q[6] - faller.height;  // ignores rotation
     }
     outcome->overlap = std::max(outcome->overlap, -lowest);
     outcome->rebound = std::max(outcome->rebound, FindVelocity(world).z());
@@ -131,8 +132,8 @@ bool Fall(const Faller& faller, const Ground& ground, const std::string& method,
   return true;
 }
 
-// Results of the peers in every case of a faller, in the order of speeds, then steps; null: it has
-// none.
+// Results of the peers for every speed and, within it, every time step; null if the peers lack the
+// shape.
 ordered_json RunPeers(const Faller& faller) {
   if (faller.peer_shape == nullptr) return nullptr;
   ordered_json given{
@@ -168,24 +169,24 @@ ordered_json RunImpact(const std::string& only) {
             if (name.find(only) == std::string::npos) continue;
             if (!peers) peers = RunPeers(faller);
             Outcome worst;
-            double least = std::numeric_limits<double>::infinity();
-            bool is_run = true;
+            double min_rebound = std::numeric_limits<double>::infinity();
+            bool succeeded = true;
             for (int k = 0; k < kImpactPhases; ++k) {
               Outcome one;
-              is_run =
-                  is_run && Fall(faller, ground, method, speed, h, (k + 0.5) / kImpactPhases, &one);
+              succeeded = succeeded &&
+                          Fall(faller, ground, method, speed, h, (k + 0.5) / kImpactPhases, &one);
               worst.overlap = std::max(worst.overlap, one.overlap);
               worst.rebound = std::max(worst.rebound, one.rebound);
-              least = std::min(least, one.rebound);
+              min_rebound = std::min(min_rebound, one.rebound);
               worst.unconverged += one.unconverged;
               worst.steps += one.steps;
             }
             ordered_json row{{"case", name},
                              {"overlap_mm", 1e3 * worst.overlap},
                              {"rebound", worst.rebound},
-                             {"least_rebound", least},
+                             {"least_rebound", min_rebound},
                              {"unconverged", worst.unconverged / worst.steps}};
-            if (!is_run) row["note"] = "a step failed";
+            if (!succeeded) row["note"] = "a step failed";
             for (const auto& [peer, results] : peers->items()) {
               const ordered_json& theirs = results.at("cases")[number];
               row[peer + "_overlap_mm"] = theirs.at("overlap_mm");

@@ -138,7 +138,7 @@ ordered_json RunFactor(const std::string& name, const TetrahedralMesh& mesh) {
           {"blas", std::filesystem::weakly_canonical("/usr/lib/x86_64-linux-gnu/libblas.so.3")}};
 }
 
-// Cells of a box of nodes.
+// Cells of a box of nodes, each of 3×3×3 nodes.
 std::vector<solvers::GridPoint> MakeCells(const solvers::GridPoint& nodes) {
   std::vector<solvers::GridPoint> cells;
   for (int i = 0; i + 2 < nodes[0]; ++i)
@@ -147,7 +147,8 @@ std::vector<solvers::GridPoint> MakeCells(const solvers::GridPoint& nodes) {
   return cells;
 }
 
-// Everything that a step takes for a factor on a grid whose active nodes have changed.
+// Times the stages of a factorisation on a grid whose active nodes have changed: pattern, ordering,
+// symbolic analysis and factors. CHOLMOD and our general ordering serve as baselines.
 ordered_json RunGrid(const std::string& name, const solvers::GridPoint& nodes) {
   const std::vector<solvers::GridPoint> cells = MakeCells(nodes);
   solvers::GridPattern grid;

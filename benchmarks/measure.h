@@ -29,6 +29,7 @@ inline double ProcessNow() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
+// Quantile `share` in [0, 1] of a sample that is not empty.
 inline double Quantile(std::vector<double> x, double share) {
   const std::size_t k = static_cast<std::size_t>(share * static_cast<double>(x.size() - 1));
   std::nth_element(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(k), x.end());

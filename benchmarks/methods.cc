@@ -166,7 +166,8 @@ ordered_json RunScene(const std::string& path, const std::string& method) {
   options.overrides = {"sleeping=false"};
   const physics::SceneResult scene = physics::LoadSceneFile(path, options);
   if (!scene.ok()) {
-    row["note"] = scene.messages.empty() ? "it does not load" : Format(scene.messages.front());
+    row["note"] =
+        scene.messages.empty() ? "the scene does not load" : Format(scene.messages.front());
     return row;
   }
   World world(scene.model);

@@ -52,16 +52,16 @@ nlohmann::ordered_json RunLarionov2023(const std::string& only);
 // rebound of every method.
 nlohmann::ordered_json RunImpact(const std::string& only);
 
-// Checkpoints of a large world: time to write one and to put it back, and what its stepping thread
-// waits for them.
+// Checkpoints of a large world: time to write and to restore one, and how long they block the
+// stepping thread.
 nlohmann::ordered_json RunStore(const std::string& only);
 
 // Surfaces filled with tetrahedra, compared with fTetWild at the same number of tetrahedra: time,
 // smallest dihedral angle, volume and distance from the surface.
 nlohmann::ordered_json RunMeshing(const std::string& only);
 
-// Many worlds of one robot, stepped together on all threads: what is left of their speed behind a
-// server is measured by other suites.
+// Many worlds of one robot, stepped together on all threads of this process. The suites `clients`
+// and `python` step the same worlds through a server.
 nlohmann::ordered_json RunRollouts(const std::string& only);
 
 // Data for the figures in docs/benchmarks.md on Macklin et al. 2019 and Zeng et al. 2022.

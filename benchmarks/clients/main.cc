@@ -1,6 +1,6 @@
-// What the clients cost: ./dev bench clients [--case NAME] [--json FILE]. Real processes over the
-// loopback interface; rows have their goals beside the figures. What else runs on the machine shows
-// in them.
+// Cost of the clients: ./dev bench clients [--case NAME] [--json FILE]. Real processes talk over
+// the loopback interface, and rows have their goals beside the figures. Other load on the machine
+// affects the figures.
 
 #include <algorithm>
 #include <chrono>
@@ -58,7 +58,7 @@ T Get(absl::StatusOr<T> result) {
   return *std::move(result);
 }
 
-// A server with a data directory of its own, which starts again on the same port.
+// A server with its own data directory, which can be killed and restarted on the same port.
 class Server {
  public:
   Server() : folder_(std::filesystem::temp_directory_path() / "pliant-bench-clients") {
@@ -99,7 +99,7 @@ World Create(Client* client, const char* scene, bool is_durable = false) {
   return Get(client->CreateWorld(request));
 }
 
-// Commands at 200 Hz, each answered by the step of 1 ms that applied it: the round trip.
+// Round trip of commands at 200 Hz; the step (1 ms) that applies a command answers it.
 void RunCommands(double seconds, Rows* rows) {
   const Server server;
   const auto client = server.Connect();
@@ -126,7 +126,7 @@ void RunCommands(double seconds, Rows* rows) {
                    {"goal_p99_ms", 2}});
 }
 
-// A frame of a fine surface with strain, decoded again and again.
+// Time and allocations to decode a frame of a fine surface with strain.
 void RunDecoding(Rows* rows) {
   const Server server;
   const auto client = server.Connect();
@@ -155,7 +155,7 @@ void RunDecoding(Rows* rows) {
                    {"goal_allocations", 0}});
 }
 
-// From the moment at which a server listens again to the next frame.
+// Time from the moment a restarted server listens to the next frame.
 void RunReconnecting(Rows* rows) {
   Server server;
   const auto client = server.Connect();
@@ -181,7 +181,7 @@ void RunReconnecting(Rows* rows) {
                    {"goal_max_ms", 1000}});
 }
 
-// `pliant world list`, from the start of the process to its end.
+// Duration of a process `pliant world list`.
 void RunListing(Rows* rows) {
   const Server server;
   const auto client = server.Connect();
@@ -200,8 +200,8 @@ void RunListing(Rows* rows) {
                    {"goal_median_ms", 100}});
 }
 
-// Worlds of one robot in lockstep: targets of its arm, which move, go in, positions and velocities
-// of the joints and probes come out.
+// Worlds of one robot in lockstep: each call sends moving targets of the arm's joints and returns
+// probes, joint positions and joint velocities.
 void RunRollouts(const RolloutCase& one, Rows* rows) {
   const Server server;
   const auto client = server.Connect();
@@ -255,11 +255,11 @@ void RunRollouts(const RolloutCase& one, Rows* rows) {
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app{"What the clients cost, over the loopback interface."};
+  CLI::App app{"Cost of the clients, over the loopback interface."};
   std::string only, json;
   double seconds = 60;
   app.add_option("--case", only, "only the cases whose name contains this");
-  app.add_option("--seconds", seconds, "commands_200hz only: how long")->capture_default_str();
+  app.add_option("--seconds", seconds, "commands_200hz only: duration [s]")->capture_default_str();
   app.add_option("--json", json, "also write the rows to this file; - for standard output");
   try {
     app.parse(argc, argv);

@@ -1,5 +1,5 @@
-// The examples of Zong et al. 2024 (Table I) that are shipped scenes, and ours. Everything runs on
-// as many threads as the suite was given; times are wall times.
+// Shipped scenes of particles: examples of Zong et al. 2024 (Table I), and our own. They run on the
+// suite's threads; times are wall-clock times.
 
 #include <cmath>
 #include <cstdio>
@@ -19,12 +19,12 @@ using physics::World;
 
 struct PaperLine {
   const char* scene;
-  double cell_size;  // that of the scene [m]
-  double seconds;    // of its run
-  // of Table I; 0: it has none
+  double cell_size;  // in the scene [m]
+  double seconds;    // duration of the run [s]
+  // Figures of Table I; 0 where it has none.
   int particles;
   double velocities, step_seconds;
-  double limit_ms;  // a step is to take no longer; 0: as long as it likes
+  double limit_ms;  // goal for the mean time of a step; 0: none
 };
 constexpr PaperLine kPaperLines[] = {
     {"particle_ball_on_slope", 0.2, 1, 6777, 1075.5, 0, 40},
@@ -52,7 +52,8 @@ ordered_json RunPaperLine(const PaperLine& line, int max_steps) {
   const physics::SceneResult scene = physics::LoadSceneFile(
       absl::StrCat(PLIANT_SOURCE_DIR "/scenes/", line.scene, ".yaml"), options);
   if (!scene.ok()) {
-    row["note"] = scene.messages.empty() ? "it does not load" : Format(scene.messages.front());
+    row["note"] =
+        scene.messages.empty() ? "the scene does not load" : Format(scene.messages.front());
     return row;
   }
   ForgetPeakMemory();

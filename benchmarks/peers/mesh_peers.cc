@@ -1,4 +1,4 @@
-// Tetrahedral meshes of surfaces beside fTetWild's.
+// Compares tetrahedral meshes of surfaces with those of fTetWild.
 
 #include <algorithm>
 #include <cmath>
@@ -30,7 +30,7 @@ constexpr char kInstallTetWild[] =
     "peer not installed: build/oracle_venv/bin/pip install pytetwild pyvista, or name another "
     "Python in PLIANT_PEER_PYTHON";
 
-// A sphere of radius 1 with lobes of 0.2, of 4 n (n − 1) triangles.
+// A sphere of radius 1 with lobes of height 0.2, made of 4 n (n − 1) triangles.
 TriangleMesh MakeLobedSphere(int n) {
   TriangleMesh mesh;
   for (int i = 0; i <= n; ++i) {
@@ -51,7 +51,7 @@ TriangleMesh MakeLobedSphere(int n) {
   return mesh;
 }
 
-// Farthest distance of corners and centroids of `from` to `to`.
+// Largest distance from the triangles' vertices and centroids of `from` to `to`.
 double CalcDistance(const TriangleMesh& from, const TriangleMesh& to) {
   const physics::TriangleBvh bvh(to.triangles, physics::PositionsOf(to));
   double farthest = 0;
@@ -66,8 +66,8 @@ double CalcDistance(const TriangleMesh& from, const TriangleMesh& to) {
   return std::sqrt(farthest);
 }
 
-// Farthest distance of points of the edges of `from` where it turns by more than the default sharp
-// angle to `to`.
+// Largest distance to `to` from points at most `spacing` apart along the sharp edges of `from`, at
+// which its normal turns by more than the default sharp angle.
 double CalcSharpEdgeDistance(const TriangleMesh& from, const TriangleMesh& to, double spacing) {
   const physics::TriangleBvh edges(from.triangles, physics::PositionsOf(from));
   const physics::TriangleBvh bvh(to.triangles, physics::PositionsOf(to));
@@ -95,13 +95,13 @@ double CalcSharpEdgeDistance(const TriangleMesh& from, const TriangleMesh& to, d
 
 // Quality of a mesh of a surface.
 ordered_json Judge(const TetrahedralMesh& mesh, const TriangleMesh& surface, double edge_length) {
-  double least = physics::kPi, enclosed = 0;
+  double min_dihedral = physics::kPi, enclosed = 0;
   for (const auto& t : mesh.tetrahedra) {
     const auto& x = mesh.vertices;
     double angle = physics::CalcMinDihedral(x[t[0]], x[t[1]], x[t[2]], x[t[3]]);
-    // a mesh of another program may order its corners the other way round
+    // other programs may order the vertices of a tetrahedron the other way round
     if (angle == 0) angle = physics::CalcMinDihedral(x[t[0]], x[t[1]], x[t[3]], x[t[2]]);
-    least = std::min(least, angle);
+    min_dihedral = std::min(min_dihedral, angle);
   }
   for (const auto& t : surface.triangles)
     enclosed +=
@@ -109,7 +109,7 @@ ordered_json Judge(const TetrahedralMesh& mesh, const TriangleMesh& surface, dou
   const TriangleMesh boundary{mesh.vertices, physics::ExtractBoundary(mesh).triangles};
   return {
       {"tetrahedra", mesh.tetrahedra.size()},
-      {"min_dihedral_deg", least * 180 / physics::kPi},
+      {"min_dihedral_deg", min_dihedral * 180 / physics::kPi},
       {"volume_error", std::abs(physics::CalcVolume(mesh)) / std::abs(enclosed) - 1},
       {"hausdorff_edges",
        std::max(CalcDistance(surface, boundary), CalcDistance(boundary, surface)) / edge_length},
@@ -191,7 +191,7 @@ ordered_json RunMeshing(const std::string& only) {
     if (file.ok()) add(name, file->mesh, edge_length);
   };
   add_file("pumpkin", PLIANT_SOURCE_DIR "/scenes/meshes/rubber_pumpkin/pumpkin.stl", 5);
-  // parts of other projects, where they are there
+  // parts from other projects, if present
   const char* given = std::getenv("PLIANT_ASSETS");
   const std::string assets = given ? given : PLIANT_SOURCE_DIR "/../shared/assets";
   add_file("fandisk", assets + "/trimesh/fandisk.obj", 0.06);

@@ -2,8 +2,8 @@
 
     python3 mujoco_impact.py CASES.json
 
-The cases: {"phases": n, "friction": μ, "cases": [{"shape": "box" | "sphere" | "capsule", "size": MuJoCo's, "height": of the
-origin over the lowest point [m], "speed": m/s, "time_step": s}]}. Contact parameters are MuJoCo's defaults.
+The cases: {"phases": n, "friction": μ, "cases": [{"shape": "box" | "sphere" | "capsule", "size": as in MuJoCo, "height": of the
+origin above the lowest point [m], "speed": m/s, "time_step": s}]}. Contact parameters are MuJoCo's defaults.
 """
 
 import json

@@ -2,7 +2,7 @@
 
     python3 tetwild_mesh.py CASE.json
 
-CASE.json: vertices, triangles, edge_length [m]. fTetWild's own defaults, except for the threads.
+CASE.json: vertices, triangles, edge_length [m]. fTetWild's defaults, except for the threads.
 """
 
 import importlib.metadata

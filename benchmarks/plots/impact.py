@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Draws docs/images/impact_phases.svg: how fast a cube leaves the ground, and how deep it is in it, by where in the step it arrives.
+"""Draws docs/images/impact_phases.svg: rebound velocity and overlap of a cube against the phase of the step at impact.
 
     python3 benchmarks/plots/impact.py build/release/bin/pliantd --before OLDER_PLIANTD
 
-A cube of 10 cm meets the ground at 3 m/s, with steps of 10 ms. Runs each program once for each phase and method.
+A cube of 10 cm meets the ground at 3 m/s, with steps of 10 ms. Runs each program once per phase and method.
 """
 
 import argparse
@@ -31,7 +31,7 @@ probes:
 
 
 def fall(program, method, phase, folder):
-    """Largest velocity upwards [m/s] and largest overlap [mm]."""
+    """Largest upward velocity [m/s] and largest overlap [mm]."""
     scene = pathlib.Path(folder) / "impact.yaml"
     scene.write_text(SCENE.format(h=STEP, z=0.05 + (2 + phase) * STEP * SPEED, v=-SPEED))
     run = subprocess.run([program, "run", scene, "--method", method, "--duration", "0.3", "--threads", "1", "--json", "-"],

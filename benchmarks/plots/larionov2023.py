@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Draws docs/images/larionov2023_*.svg, after Figures 5, 6, 8, 9 and 10 of Larionov et al. 2023, from the measurements
-of the suite; several reports count as one:
+of the suite. Several reports are merged:
 
     ./dev bench larionov2023 --json report.json && python3 benchmarks/plots/larionov2023.py report.json
 """
@@ -13,7 +13,7 @@ from drawing import COLOURS, Axes, panels
 
 
 def draw(name, x_label, y_label, plots):
-    """A panel for each (title, curves); curves are (label, x, y), and those of equal labels have equal colours."""
+    """Draws one panel per (title, curves). Curves are (label, x, y); equal labels have equal colours."""
     plots = [(title, curves) for title, curves in plots if curves]
     if not plots:
         return
@@ -41,7 +41,7 @@ def draw_bowl(rows):
 def draw_box(rows):
     row = next((r for r in rows if r["case"] == "ball_in_box"), None)
     if row:
-        # the energy of the box at the start is potential
+        # subtract the initial energy of the box, which is potential
         rest = row["box_energy"][0]
         draw("larionov2023_box", "time [s]", "energy [mJ]",
              [("Ball in a box", [("ball and box", row["t"], [1e3 * (e - rest) for e in row["energy"]]),
@@ -75,7 +75,7 @@ def draw_tennis(rows):
 
 def main():
     parser = argparse.ArgumentParser(description="Draws the figures of docs/benchmarks.md on Larionov et al. 2023.")
-    parser.add_argument("reports", type=pathlib.Path, nargs="+", help="what ./dev bench larionov2023 --json wrote")
+    parser.add_argument("reports", type=pathlib.Path, nargs="+", help="reports written by ./dev bench larionov2023 --json")
     rows = [r for path in parser.parse_args().reports for r in json.loads(path.read_text())["rows"] if "t" in r]
     for plot in (draw_bowl, draw_box, draw_squish, draw_tennis):
         plot(rows)

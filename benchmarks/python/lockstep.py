@@ -1,4 +1,4 @@
-"""Lockstep of 64 worlds from one Python process, beside the same worlds stepped by a C++ client; and decoding.
+"""Measures lockstep of 64 worlds from Python, compared with C++ programs on the same worlds, and decoding of frames.
 
 lockstep.py PLIANTD [--json FILE]    as `./dev bench python` runs it
 """
@@ -38,7 +38,7 @@ bodies:
 
 
 class RolloutCase(NamedTuple):
-    """As benchmarks/rollouts/cases.h, by which the C++ programs do the same."""
+    """Same as in benchmarks/rollouts/cases.h, which the C++ programs use."""
 
     name: str
     scene: pathlib.Path
@@ -75,7 +75,7 @@ ROLLOUTS = (
 
 
 def measure(step):
-    """World steps a second, and the median of a call."""
+    """World steps per second, and the median time of a call [ms]."""
     for _ in range(20):
         step()
     calls, begun = [], time.perf_counter()
@@ -90,7 +90,7 @@ def measure(step):
 
 
 def bare_calls(group):
-    """What calls take whose requests and replies stay bytes: all but this package."""
+    """Measures calls whose requests and replies stay bytes: everything except this package."""
     call = group._calls[0]
     send = call.connection._channel.unary_unary(f"/pliant.v1.{'WorldService/StepWorlds'}")
     request = call.message.SerializeToString()
@@ -98,7 +98,7 @@ def bare_calls(group):
 
 
 def lockstep_of_bodies(server):
-    """Of free bodies, in turns with bare calls, so that both meet the same load of the machine."""
+    """Steps free bodies, alternating with bare calls so that both see the same machine load."""
     worlds = [server.create_world(scene_yaml=ONE_BODY) for _ in range(WORLDS)]
     group = pliant.Lockstep(worlds)
     whole, bare = [], []
@@ -117,7 +117,7 @@ def lockstep_of_bodies(server):
 
 
 def lockstep_of_robots(server, case):
-    """With targets that move, since robots whose targets stand still fall asleep."""
+    """Steps robots with moving targets, because robots at rest fall asleep."""
     text = case.scene.read_text(encoding="utf-8")
     worlds = [server.create_world(scene_yaml=text, folder=SCENES) for _ in range(WORLDS)]
     joints = [f"iiwa_joint_{i}" for i in range(1, 8)]
@@ -168,7 +168,7 @@ def decoding():
 
 
 def in_cpp(pliantd, program, arguments, row):
-    """World steps a second of the same worlds in a C++ program, where it is built."""
+    """World steps per second of the same worlds in a C++ program; None if it is not built."""
     program = pathlib.Path(pliantd).with_name(program)
     if not program.exists():
         return None

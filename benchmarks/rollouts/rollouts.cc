@@ -1,5 +1,5 @@
-// Worlds of one robot stepped together in this process: what a server and its clients add to it is
-// measured by `clients` and `python`, on the same worlds.
+// Steps worlds of one robot together in this process. The suites `clients` and `python` step the
+// same worlds through a server.
 
 #include <algorithm>
 #include <array>
@@ -25,8 +25,8 @@ using nlohmann::ordered_json;
 
 constexpr int kTurns = 3;
 
-// A world with the targets of its actuators, and what is observed of it after each step: positions,
-// velocities and the probe.
+// A world with the targets of its actuators, and its observation after each step: positions and
+// velocities of the joints, and probes.
 struct Rollout {
   Rollout(const std::shared_ptr<const physics::Model>& model, const std::vector<std::string>& names)
       : world(model), sampler(*model) {

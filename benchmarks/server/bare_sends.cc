@@ -43,7 +43,7 @@ class Listener {
 
   std::string address() const { return "127.0.0.1:" + std::to_string(ntohs(address_.sin_port)); }
 
-  // A connection that sends at once, as those of the server do.
+  // Accepts a connection that sends without delay, as those of the server do.
   int Accept() const {
     const int accepted = accept4(handle_, nullptr, nullptr, SOCK_CLOEXEC);
     const int on = 1;
@@ -80,7 +80,7 @@ struct Event {
   virtual void Happen(bool ok) = 0;
 };
 
-// A server whose streams take what is written, whatever the method, and read what comes.
+// A server that accepts streams of any method, writes given bytes and discards what it reads.
 class BareGrpcServer {
  public:
   BareGrpcServer() {
@@ -106,7 +106,7 @@ class BareGrpcServer {
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   int streams() const { return open_.load(); }
 
-  // Writes to every stream that has taken the bytes before; returns their number.
+  // Writes to every stream whose last write has completed. Returns the number of these streams.
   int Write(const grpc::ByteBuffer& bytes) {
     int written = 0;
     for (int i = 0; i < open_.load(); ++i) written += streams_[i]->Write(bytes);
@@ -160,7 +160,7 @@ class BareGrpcServer {
   std::thread thread_;
 };
 
-// A message that viewers take for a frame.
+// A response that viewers accept as a frame, with `bytes` bytes of positions.
 grpc::ByteBuffer MakeFrame(std::size_t bytes) {
   v1::SubscribeResponse response;
   v1::Frame* frame = response.mutable_frame();

@@ -6,11 +6,11 @@
 
 namespace pliant::benchmarks {
 
-// Each case adds its rows, of server processes of its own, to `rows`.
+// Each case starts its own servers and adds its rows to `rows`.
 using Rows = nlohmann::ordered_json;
 
-// Round trip of StepWorld from one client, to servers that let processors halt or keep them awake
-// meanwhile, beside that of a call that does nothing; and StepWorlds over 64 worlds. Each world has
+// Round trip of StepWorld from one client, with servers that let idle processors halt or spin
+// instead, compared with a call that does nothing; and StepWorlds over 64 worlds. Each world has
 // one body.
 void RunLockstep(Rows* rows);
 void RunStepWorlds(Rows* rows);
@@ -19,10 +19,11 @@ void RunStepWorlds(Rows* rows);
 void RunSmallWorlds(Rows* rows);
 
 // An empty world created and deleted `cycles` times: rate, and growth of the server's memory after
-// the first 1,000. Progress goes to the standard error.
+// the first 1,000. Progress goes to standard error.
 void RunCreateDelete(int cycles, Rows* rows);
 
-// Clients that connect and leave, `visits` of each front: growth of the server.
+// Clients that connect and disconnect, `visits` over WebSocket and as many over gRPC: memory, open
+// files and threads that the server gains.
 void RunConnections(int visits, Rows* rows);
 
 // Checkpoints of a world of 90,000 degrees of freedom over gRPC: time to take and to restore one,

@@ -25,7 +25,7 @@ constexpr int kPeriods = 3;
 constexpr char kBlock[] = "worlds/block";
 constexpr char kCheckpoint[] = "named";
 
-// A folder of its own, until the end of its scope.
+// A temporary folder, which the destructor removes.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -89,7 +89,7 @@ void SetClock(Connection* client, bool runs) {
   Require(client->worlds->SetClock(&context, request, &world), "SetClock");
 }
 
-// Times from one step of a world that runs freely to the next [ms], as a viewer of it sees them.
+// Measures times between steps of a free-running world [ms], as a viewer sees them.
 class StepWatch {
  public:
   explicit StepWatch(const std::string& address) : connection_(address) {
@@ -103,7 +103,8 @@ class StepWatch {
   ~StepWatch() { context_.TryCancel(); }
 
   void Add(int steps, std::vector<double>* intervals) {
-    AwaitStep();  // frames of before are read, and the interval that began before is left out
+    // skip buffered frames, and the interval that has already begun
+    AwaitStep();
     AwaitStep();
     for (int i = 0; i < steps; ++i) {
       const double before = last_;
@@ -140,8 +141,7 @@ double MedianMs(const Work& work) {
   return Quantile(ms, 0.5);
 }
 
-// Time to sync a new file of so many bytes, and its folder [s]: that much of a checkpoint is the
-// disk's.
+// Time to sync a new file of `bytes` bytes and its folder [s]: the disk's share of a checkpoint.
 double MeasureSync(const std::string& folder, std::size_t bytes) {
   const std::string contents(bytes, 'x'), path = folder + "/sync";
   const int file = open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600),
@@ -166,7 +166,7 @@ void RunCheckpoints(Rows* rows) {
   CreateDurableBlock(&client);
   client.Step("block", 3);
 
-  // of a paused world, which makes no step meanwhile
+  // checkpoints of a paused world
   std::vector<double> checkpoints, syncs;
   v1::Checkpoint checkpoint;
   for (int i = 0; i < kRepetitions; ++i) {
@@ -180,7 +180,7 @@ void RunCheckpoints(Rows* rows) {
   const double restore = MedianMs([&] { Restore(&client); });
   if (client.Get("block").state_hash() != checkpoint.state_hash()) std::exit(1);
 
-  // steps of the running world, in turns alone and while one checkpoint follows the other
+  // steps of the running world, alternately alone and during back-to-back checkpoints
   std::vector<double> alone, meanwhile;
   std::atomic<int> taken{0};
   {

@@ -26,7 +26,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& arguments, int nice) 
   argv.push_back(nullptr);
   pid_ = fork();
   if (pid_ == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // no server is left behind by a benchmark that is killed
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // a benchmark that is killed leaves no server
     if (nice > 0) setpriority(PRIO_PROCESS, 0, nice);
     const int log = open("/dev/null", O_WRONLY);
     dup2(ends[1], STDOUT_FILENO);

@@ -10,13 +10,13 @@ namespace pliant::benchmarks {
 // A process started by the benchmark. Its standard output can be read, its log is dropped.
 class ChildProcess {
  public:
-  // `nice` lowers its weight on a busy processor.
+  // `nice` lowers its priority on a busy processor.
   explicit ChildProcess(const std::vector<std::string>& arguments, int nice = 0);
-  ~ChildProcess();  // Stop
+  ~ChildProcess();  // calls Stop
   ChildProcess(const ChildProcess&) = delete;
 
   pid_t pid() const { return pid_; }
-  std::string ReadLine();  // of its standard output; empty at the end
+  std::string ReadLine();  // next line of its standard output; empty at the end
   void Signal(int number) const;
   void Stop();  // SIGTERM, and SIGKILL after 15 s. Idempotent
 
@@ -26,7 +26,7 @@ class ChildProcess {
   // Times of its threads whose names begin with `name`, or of all others.
   struct ThreadTimes {
     double cpu = 0;   // [s]
-    double wait = 0;  // ready, but without a processor [s]
+    double wait = 0;  // runnable, but waiting for a processor [s]
   };
   ThreadTimes MeasureThreads(const std::string& name, bool others = false) const;
 

@@ -1,4 +1,4 @@
-// Clients that come and go.
+// Clients that connect and disconnect.
 
 #include <filesystem>
 
@@ -10,17 +10,17 @@
 namespace pliant::benchmarks {
 namespace {
 
-constexpr int kWarmUp = 1000;  // of each front, after which memory is compared
+constexpr int kWarmUp = 1000;  // visits over each transport before growth is measured
 
-// Opens a WebSocket and closes it, or leaves without a word.
-void VisitGateway(const std::string& address, bool says_goodbye) {
+// Opens a WebSocket, then closes it or drops the connection without a close frame.
+void VisitGateway(const std::string& address, bool sends_close) {
   boost::asio::io_context io;
   GatewaySocket stream = OpenGatewaySocket(address, &io);
   boost::beast::error_code ignored;
-  if (says_goodbye) stream.close(boost::beast::websocket::close_code::normal, ignored);
+  if (sends_close) stream.close(boost::beast::websocket::close_code::normal, ignored);
 }
 
-// Opens a connection of gRPC, makes one call and leaves.
+// Opens a gRPC connection, makes one call and disconnects.
 void VisitGrpc(const std::string& address) {
   Connection connection(address);
   grpc::ClientContext context;

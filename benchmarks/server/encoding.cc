@@ -1,4 +1,4 @@
-// What it costs to encode a frame, on one thread.
+// Cost of encoding a frame on one thread.
 
 #include <cstdio>
 #include <cstdlib>
@@ -35,23 +35,23 @@ void RunEncoding(Rows* rows) {
   for (int i = 0; i < kSteps; ++i) {
     const double start = ProcessNow();
     if (!world.Step().ok()) std::exit(1);
-    step = std::min(step, ProcessNow() - start);  // the first ones order and allocate
+    step = std::min(step, ProcessNow() - start);  // the first steps also analyse and allocate
   }
   const auto published = Publish(world);
   const auto layout = std::make_shared<const server::FrameLayout>(*scene.model);
 
-  // the strain is computed for the first frame, and is given for the second, in another precision
-  server::FrameChoice first{{}, {v1::FIELD_MEASURE_VON_MISES_STRAIN}};
-  server::FrameChoice second = first;
-  second.precision = v1::PRECISION_FLOAT32;
+  // the frame of floats is encoded first and computes the strain, which the integer frame reuses
+  server::FrameChoice integers{{}, {v1::FIELD_MEASURE_VON_MISES_STRAIN}};
+  server::FrameChoice floats = integers;
+  floats.precision = v1::PRECISION_FLOAT32;
   double computed = std::numeric_limits<double>::infinity(), given = computed;
   std::size_t bytes = 0;
   for (int i = 0; i < kRepeats; ++i) {
     server::EncodedState state(published, layout, nullptr, nullptr);
     const double start = ThreadNow();
-    state.Encode(second);
+    state.Encode(floats);
     const double middle = ThreadNow();
-    bytes = state.Encode(first)->size();
+    bytes = state.Encode(integers)->size();
     computed = std::min(computed, middle - start);
     given = std::min(given, ThreadNow() - middle);
   }

@@ -12,7 +12,7 @@
 namespace pliant::benchmarks {
 namespace {
 
-// A box that slides on the ground, so that every step solves a contact.
+// A box that rests on the ground without sleeping, so that every step solves a contact.
 constexpr char kOneBody[] = R"(name: one_body
 sleeping: false
 bodies:
@@ -25,7 +25,7 @@ constexpr int kWorlds = 64;
 constexpr int kTurns = 10;
 constexpr double kTurn = 0.3;  // [s]
 
-// A server with a world of one body, and what one client has measured of its steps.
+// A server with a world of one body, and one client's measurements of its steps.
 class Lockstep {
  public:
   explicit Lockstep(const std::vector<std::string>& flags = {})
@@ -80,7 +80,7 @@ class Lockstep {
 
 void RunLockstep(Rows* rows) {
   Lockstep halting, awake({"--spin-lockstep", "200"});
-  // in turns, and with calls that do nothing, so that all meet the same load of the machine
+  // alternate servers and calls that do nothing, so that all see the same machine load
   for (int turn = 0; turn < kTurns; ++turn) {
     for (Lockstep* each : {&halting, &awake}) {
       each->TakeTurn();

@@ -1,6 +1,6 @@
 // The server under load: ./dev bench server [--case NAME] [--json FILE]. Real processes talk over
-// the loopback interface, and rows have their goals beside the figures. What else runs on the
-// machine shows in them.
+// the loopback interface, and rows have their goals beside the figures. Other load on the machine
+// affects the figures.
 
 #include <cstdio>
 #include <string>
@@ -20,10 +20,10 @@ int main(int argc, char** argv) {
   int cycles = 100'000, visits = 10'000;
   double seconds = 10;
   app.add_option("--case", only, "only the cases whose name contains this");
-  app.add_option("--cycles", cycles, "create_delete only: how many worlds")
+  app.add_option("--cycles", cycles, "create_delete only: number of worlds")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_option("--visits", visits, "connections only: how many of each front")
+  app.add_option("--visits", visits, "connections only: number of connections over each transport")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--seconds", seconds, "viewers_100 only: length of each period")

@@ -11,8 +11,7 @@
 
 namespace pliant::benchmarks {
 
-// A connection of its own to a server at HOST:PORT. It is kept in one TCP connection that no other
-// Connection shares.
+// Client of a server at HOST:PORT, over one TCP connection that no other Connection shares.
 struct Connection {
   explicit Connection(const std::string& address);
 

@@ -66,7 +66,7 @@ void SlowLink::Carry(const std::string& server, double bits_per_second) const {
   sockaddr_in address = ReadAddress(server);
   bool open = connect(remote, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
   const double rate = bits_per_second / 8;
-  double allowance = 0, last = Now();  // bytes that may be passed on; the time of that
+  double allowance = 0, last = Now();  // bytes that may be passed on; when that was updated [s]
   while (open) {
     const double now = Now();
     allowance = std::min(allowance + rate * (now - last), 2 * rate * kInterval);

@@ -28,7 +28,7 @@ struct Totals {
   std::atomic<std::int64_t> frames{0}, bytes{0}, stale{0};
 };
 
-// What one viewer received.
+// Frames that one viewer received.
 class FrameLog {
  public:
   explicit FrameLog(Totals* totals) : totals_(totals) {}
@@ -36,12 +36,12 @@ class FrameLog {
   void Add(const v1::Frame& frame, std::size_t bytes) {
     totals_->frames.fetch_add(1);
     totals_->bytes.fetch_add(static_cast<std::int64_t>(bytes));
-    // in a world in real time, a frame that arrives at once has the least difference of the two
+    // in a real-time world, the frame that arrives with the least delay has the smallest difference
     const double behind = Now() - frame.time() - frame.report().lag();
     min_behind_ = std::min(min_behind_, behind);
     stale_ = behind - min_behind_ > kStale ? stale_ + 1 : 0;
-    std::int64_t most = totals_->stale.load();
-    while (stale_ > most && !totals_->stale.compare_exchange_weak(most, stale_)) {
+    std::int64_t highest = totals_->stale.load();
+    while (stale_ > highest && !totals_->stale.compare_exchange_weak(highest, stale_)) {
     }
   }
 
@@ -181,7 +181,7 @@ int RunViewerProcess(const ViewerOptions& options) {
               static_cast<long long>(totals.bytes.load()),
               static_cast<long long>(totals.stale.load()));
   std::fflush(stdout);
-  _exit(0);  // the viewers still read
+  _exit(0);  // the viewers' threads still read
 }
 
 }  // namespace pliant::benchmarks

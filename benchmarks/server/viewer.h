@@ -15,7 +15,7 @@ struct ViewerOptions {
   std::string world;               // its id
   bool decimated = false;
   double rate = 30;            // [Hz]
-  double bits_per_second = 0;  // of each connection; 0: as it comes
+  double bits_per_second = 0;  // of each connection; 0: unlimited
   int count = 1;
 };
 
@@ -24,16 +24,16 @@ struct ViewerOptions {
 // delayed by the world itself do not count.
 int RunViewerProcess(const ViewerOptions& options);
 
-// Starts such a process, whose viewers take the processor time that others leave: as a rule they
-// use other machines.
+// Starts such a process at the lowest priority, since viewers usually run on other machines.
 std::unique_ptr<ChildProcess> StartViewers(const ViewerOptions& options);
 
+// Totals over viewers; `stale` is the largest of any.
 struct Seen {
   double frames = 0, bytes = 0, stale = 0;
 };
 Seen operator+(const Seen& a, const Seen& b);
 
-// Ends viewers, and returns what they have printed: totals, and the largest `stale`.
+// Ends viewers and returns what they received.
 Seen StopViewers(std::vector<std::unique_ptr<ChildProcess>>* viewers);
 
 }  // namespace pliant::benchmarks

@@ -1,4 +1,4 @@
-// Many viewers, and the operator whom they must not disturb.
+// Many viewers, and an operator who must not notice them.
 
 #include <algorithm>
 #include <chrono>
@@ -106,11 +106,11 @@ class Operator {
   std::thread writer_, reader_;
 };
 
-// What a period of the world was like for its operator.
+// Measurements of a period with an operator.
 struct Period {
   double steps, seconds, latency_p99_ms, jitter_p99_ms, memory_mb;
   double frames;  // sent by the server
-  // of the thread that makes the steps, and of all others of the server
+  // of the stepping thread, and of all other threads of the server
   ChildProcess::ThreadTimes stepping, others;
 
   double rate() const { return steps / seconds; }                      // [1/s]
@@ -124,7 +124,8 @@ ChildProcess::ThreadTimes operator-(const ChildProcess::ThreadTimes& a,
   return {a.cpu - b.cpu, a.wait - b.wait};
 }
 
-// Waits until a step has ended; its number. Whole steps are counted, since a period has few.
+// Waits until a step has ended and returns its number. A period has few steps, so it must begin and
+// end between steps.
 double AwaitStep(Connection& client) {
   const std::int64_t before = client.Get(kWorld).step();
   while (true) {
@@ -155,15 +156,15 @@ Period Measure(ServerProcess& server, Connection& client, double seconds) {
   return period;
 }
 
-// A period of lively viewers: a fifth of them with all vertices, half of them over each of the
-// transports that are given.
+// A period with viewers that keep up. A fifth of them receive all vertices, the others decimated
+// surfaces.
 struct Watching {
   Period period;
   Seen full, decimated;
 
   Seen seen() const { return full + decimated; }
   std::size_t frame_bytes() const { return SizeOf(seen()); }
-  // The mean cost of a frame, from those of each tier [s].
+  // Mean cost of a frame, given that of each tier [s].
   double Average(double full_cost, double decimated_cost) const {
     return (full.frames * full_cost + decimated.frames * decimated_cost) /
            std::max(1.0, seen().frames);
@@ -173,7 +174,7 @@ struct Watching {
   }
 };
 
-// For each transport, a process of `count` viewers has all vertices, and four have fewer.
+// Starts, for each transport, one process of `count` viewers with all vertices and four with fewer.
 Watching MeasureViewers(ServerProcess& server, Connection& client, double seconds,
                         const std::vector<std::string>& transports, int count) {
   std::vector<std::unique_ptr<ChildProcess>> full, decimated;
@@ -228,14 +229,14 @@ void RunViewers(double seconds, Rows* rows) {
   Sleep(kSettle);
   const Period alone = Measure(server, client, seconds);
 
-  // Few viewers of each kind, for whom a state is computed and encoded as for many; then many of
-  // each transport.
+  // few viewers of each kind, for which each state is computed and encoded as for many; then many
+  // over each transport
   const Watching few = MeasureViewers(server, client, seconds, {"grpc", "ws"}, 1),
                  over_grpc = MeasureViewers(server, client, seconds, {"grpc"}, 10),
                  over_ws = MeasureViewers(server, client, seconds, {"ws"}, 10);
 
-  // 90 lively ones in ten processes, five that are stopped and five behind slow links, half of them
-  // over each transport, a fifth of them with all vertices
+  // 90 viewers that keep up, in ten processes, five that are stopped and five behind slow links;
+  // half of them over each transport, a fifth with all vertices
   std::vector<std::unique_ptr<ChildProcess>> full, decimated, stalled;
   for (const char* transport : {"grpc", "ws"}) {
     full.push_back(Watch(server, transport, "full", 9));

@@ -1,4 +1,4 @@
-// Worlds that come and go.
+// Worlds that are created and deleted.
 
 #include <atomic>
 #include <cstdio>
@@ -17,20 +17,20 @@ namespace {
 constexpr char kSmallWorld[] = R"(name: small
 bodies: [{name: ball, rigid: {motion: FREE, density: 1000, shapes: [{sphere: {radius: 0.05}}]}}]
 )";
-// the least that a scene may have: ground on which nothing stands
+// The smallest valid scene: ground without other bodies.
 constexpr char kEmptyWorld[] = R"(name: empty
 bodies: [{name: floor, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}]
 )";
 constexpr int kWorlds = 1000;
 constexpr int kAlive = 64;
 constexpr int kWarmUp = 1000;  // cycles after which memory is compared
-constexpr int kShown = 5000;   // cycles from one line of progress to the next
+constexpr int kShown = 5000;   // cycles between two lines of progress
 
 }  // namespace
 
 void RunSmallWorlds(Rows* rows) {
   ServerProcess server({"--max-worlds", "100"});
-  std::atomic<int> next{0}, alive{0}, most{0};
+  std::atomic<int> next{0}, alive{0}, max_alive{0};
   const double start = Now();
   // each thread keeps its share of the 64 worlds alive
   constexpr int kThreads = 4;
@@ -51,7 +51,8 @@ void RunSmallWorlds(Rows* rows) {
         own.push_back(absl::StrCat("w", number));
         client.Create(own.back(), kSmallWorld);
         const int now = alive.fetch_add(1) + 1;
-        for (int seen = most.load(); now > seen && !most.compare_exchange_weak(seen, now);) {
+        for (int seen = max_alive.load();
+             now > seen && !max_alive.compare_exchange_weak(seen, now);) {
         }
         client.Step(own.back(), 10);
       }
@@ -62,7 +63,7 @@ void RunSmallWorlds(Rows* rows) {
   const double elapsed = Now() - start;
   rows->push_back({{"case", "small_worlds"},
                    {"worlds", kWorlds},
-                   {"alive_at_once", most.load()},
+                   {"alive_at_once", max_alive.load()},
                    {"seconds", elapsed},
                    {"worlds_per_minute", 60 * kWorlds / elapsed},
                    {"goal", {{"worlds_per_minute", 1000}, {"alive_at_once", kAlive}}}});
@@ -76,7 +77,7 @@ void RunCreateDelete(int cycles, Rows* rows) {
   for (int cycle = 0; cycle < cycles; ++cycle) {
     if (cycle == std::min(kWarmUp, cycles - 1)) memory = server.process().MeasureMemory();
     if (cycle > kWarmUp && cycle % kShown == 0) {
-      std::fprintf(stderr, "  %d of %d cycles, %.0f a minute, %+.2f MB\n", cycle, cycles,
+      std::fprintf(stderr, "  %d of %d cycles, %.0f per minute, %+.2f MB\n", cycle, cycles,
                    60 * cycle / (Now() - start), server.process().MeasureMemory() - memory);
     }
     client.Create("w", kEmptyWorld);

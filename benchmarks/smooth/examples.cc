@@ -90,7 +90,7 @@ ordered_json Run(const Example& example) {
 std::vector<Example> ListSquishes() {
   struct Table {
     const char *name, *bulk_modulus, *youngs_modulus;
-    double direct[3], iterative[3], loss[3];  // [s] a frame; part of the volume
+    double direct[3], iterative[3], loss[3];  // [s/frame]; fraction of the volume
   };
   const Table tables[] = {
       {"a", "101325", "1e5", {0.354, 15.9, 61.0}, {0.391, 31.9, 111}, {0.336, 0.278, 0.277}},
@@ -100,7 +100,7 @@ std::vector<Example> ListSquishes() {
   struct Size {
     const char *name, *edge_length, *time_step;
   };
-  // fine meshes take longer steps, of more iterations each
+  // fine meshes take longer steps, with more iterations each
   const Size sizes[] = {
       {"1k", "0.0275", "0.001"}, {"55k", "0.0068", "0.01"}, {"160k", "0.0047", "0.01"}};
   std::vector<Example> examples;
@@ -138,7 +138,7 @@ std::vector<Example> ListSquishes() {
 std::vector<Example> ListExamples() {
   std::vector<Example> examples = ListSquishes();
   examples.push_back({"ball_in_box", "ball_in_box", 0.3, {}, nullptr, 300});
-  // Figure 6: TR with contacts in the rule and, as in incremental potential contact, outside
+  // Figure 6: TR with contacts inside the rule or, as in incremental potential contact, at its end
   for (const char* at_end : {"false", "true"}) {
     examples.push_back(
         {absl::StrCat("ball_in_box_TR_at_end_", at_end),
@@ -168,7 +168,7 @@ std::vector<Example> ListExamples() {
                         {{"s_per_step", 4.89}, {"tetrahedra", 100000}},
                         100});
   }
-  // from 2 mm above the ground, as fast as a fall of 2.54 m has made it
+  // starts 2 mm above the ground, with the speed of a ball that was released at 2.54 m
   const auto drop = [&](const char* name, std::vector<std::string> overrides) {
     overrides.push_back("bodies[1].deformable.pose.position=[0, 0, 0.0355]");
     overrides.push_back("bodies[1].deformable.velocity={linear: [0, 0, -7.00987]}");

@@ -8,7 +8,7 @@
 namespace pliant::benchmarks {
 
 // Calls add(name, run) for each row of an example of Larionov et al. 2023 with soft bodies: seconds
-// a step, convergence, memory and what the paper reports.
+// per step, convergence, memory and the paper's figures.
 using AddRow = std::function<void(const std::string& name,
                                   const std::function<nlohmann::ordered_json()>& run)>;
 void AddSmoothExamples(const AddRow& add);

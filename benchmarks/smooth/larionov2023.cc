@@ -20,7 +20,8 @@ namespace {
 using nlohmann::ordered_json;
 using physics::World;
 
-// Where Coulomb's law stops the block of scenes/block_slide.yaml, from the stick speed on.
+// Distance at which Coulomb's law stops the block of scenes/block_slide.yaml, speed below which it
+// counts as stopped, and longest run.
 constexpr double kStopsAt = 0.7689, kStickSpeed = 1e-3, kLongest = 50;  // [m], [m/s], [s]
 
 struct Friction {
@@ -58,7 +59,8 @@ std::shared_ptr<const physics::Model> Load(const std::string& scene,
   physics::SceneResult result =
       physics::LoadSceneFile(absl::StrCat(PLIANT_SOURCE_DIR "/scenes/", scene, ".yaml"), options);
   if (!result.ok())
-    (*row)["note"] = result.messages.empty() ? "it does not load" : Format(result.messages.front());
+    (*row)["note"] =
+        result.messages.empty() ? "the scene does not load" : Format(result.messages.front());
   return result.model;
 }
 
@@ -95,7 +97,7 @@ ordered_json RunSlide(const std::string& name, const char* integrator, const Fri
   return row;
 }
 
-// DIRECT and ITERATIVE in turn, three times: the median of each, and their ratio.
+// Runs DIRECT and ITERATIVE three times in alternation: median step times, and their ratio.
 ordered_json RunSolvers(const std::string& scene) {
   ordered_json row{{"case", absl::StrCat("solvers_", scene)}};
   constexpr int kSteps = 25, kRounds = 3;
@@ -145,7 +147,7 @@ ordered_json RunLarionov2023(const std::string& only) {
     for (const Friction& friction : kFrictions) {
       const bool is_lagged = !friction.overrides.empty();
       for (const char* integrator : {"BE", "TR", "BDF2", "TR_BDF2", "SDIRK2"}) {
-        // the paper lags friction under these two
+        // the paper uses lagged friction with these two only
         if (is_lagged && std::string(integrator) != "BE" && std::string(integrator) != "TR")
           continue;
         if (friction.overrides.size() != 2 && is_lagged && std::string(integrator) != "TR")

@@ -29,7 +29,7 @@ struct BenchArguments {
   double seconds = 2;  // of each measurement
 };
 
-// A box that rests on the floor, and something to command. It is never asleep.
+// A box that rests on the floor and never sleeps, and a body to command.
 constexpr char kScene[] = R"(name: bench
 sleeping: false
 bodies:
@@ -41,7 +41,7 @@ bodies:
 )";
 constexpr char kPaddle[] = "paddle";
 constexpr double kCommandRate = 100;  // [1/s]
-constexpr int kWarmUp = 20;           // calls before those that are measured
+constexpr int kWarmUp = 20;           // calls that are not measured
 
 double SecondsSince(SteadyClock::time_point begun) {
   return std::chrono::duration<double>(SteadyClock::now() - begun).count();
@@ -53,7 +53,7 @@ double Quantile(std::vector<double> values, double q) {
   return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1))];
 }
 
-// The worlds that are measured. They are deleted at the end, interrupted or not.
+// The measured worlds. The destructor deletes them, also after an interrupt.
 class BenchWorlds {
  public:
   BenchWorlds() = default;
@@ -68,7 +68,7 @@ class BenchWorlds {
     request.set_idle_timeout(300);  // in case this program is killed
     for (int i = 0; i < arguments.worlds; ++i) {
       request.set_world_id(absl::StrCat("bench-", getpid(), "-", i));
-      // before the call: when that is interrupted, the server may have made the world
+      // noted before the call, because an interrupted call may have created the world
       worlds_.push_back(session->client().GetWorld(request.world_id()));
       if (!arguments.file.empty()) {
         session->Value(session->client().CreateWorldFromFile(arguments.file, request));
@@ -91,12 +91,13 @@ class BenchWorlds {
   std::vector<World> worlds_;
 };
 
-// Calls until the time has passed, and how long each took [s].
+// Durations of repeated calls [s].
 struct Calls {
   std::vector<double> times;
   double elapsed = 0;  // [s]
 };
 
+// Repeats a call for `seconds`, after some that are not measured.
 Calls Repeat(double seconds, const std::function<void()>& call) {
   for (int i = 0; i < kWarmUp; ++i) call();
   Calls calls;
@@ -110,7 +111,7 @@ Calls Repeat(double seconds, const std::function<void()>& call) {
   return calls;
 }
 
-// Rows of the report: a name, numbers for programs, and a line for people.
+// Rows of the report: a name, numbers for JSON, and a line of text.
 class Rows {
  public:
   explicit Rows(bool as_json) : as_json_(as_json) {}
@@ -133,7 +134,7 @@ void MeasureCalls(Session* session, double seconds, Rows* rows) {
       Repeat(seconds, [&] { session->Value(session->client().Call(v1::GetServerRequest())); });
   const double median = 1e6 * Quantile(calls.times, 0.5), p99 = 1e6 * Quantile(calls.times, 0.99);
   rows->Add("call", {{"median_us", median}, {"p99_us", p99}},
-            absl::StrFormat("%.0f µs there and back, 99 %%: %.0f µs", median, p99));
+            absl::StrFormat("%.0f µs round trip, 99 %%: %.0f µs", median, p99));
 }
 
 void MeasureLockstep(Session* session, const World& world, double seconds, Rows* rows) {
@@ -216,7 +217,7 @@ void MeasureCommands(Session* session, const World& world, double seconds, Rows*
                             1e6 * latency.median, 1e6 * latency.p99, kCommandRate));
 }
 
-// Creates worlds of its own, measures what a client of them gets, and deletes them.
+// Creates worlds, measures calls, steps, frames and commands of a client, and deletes them.
 int Bench(Session* session, const BenchArguments& arguments) {
   Rows rows(session->json());
   MeasureCalls(session, arguments.seconds, &rows);
@@ -225,7 +226,7 @@ int Bench(Session* session, const BenchArguments& arguments) {
     BenchWorlds worlds;
     worlds.Create(session, arguments);
     const double each = SecondsSince(begun) / arguments.worlds;
-    rows.Add("create", {{"ms", 1e3 * each}}, absl::StrFormat("%.2f ms a world", 1e3 * each));
+    rows.Add("create", {{"ms", 1e3 * each}}, absl::StrFormat("%.2f ms per world", 1e3 * each));
     MeasureLockstep(session, worlds.first(), arguments.seconds, &rows);
     MeasureWorlds(session, worlds.all(), arguments.seconds, &rows);
     MeasureStream(session, worlds.first(), arguments.seconds, &rows);
@@ -243,9 +244,8 @@ void AddBenchCommand(CLI::App* pliant, Session* session, Action* action) {
   CLI::App* bench = pliant->add_subcommand(
       "bench", "Measure calls, steps, streams and commands of a server with worlds of its own");
   bench->footer(
-      "The worlds are labelled purpose=bench, and deleted at the end. What else runs on the "
-      "server\n"
-      "and on this machine shows in the numbers.");
+      "The worlds are labelled purpose=bench and deleted at the end. Other load on the server\n"
+      "and on this machine affects the numbers.");
   CLI::Option* file =
       bench->add_option("scene", arguments->file, "Scene file (default: a box on the floor)");
   bench->add_option("--shipped", arguments->shipped, "A scene that comes with the server")

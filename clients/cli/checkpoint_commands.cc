@@ -37,7 +37,7 @@ int ShowFile(Session* session, const std::string& file, const std::string& bytes
   return kDone;
 }
 
-// Into a file, or on the server under a name.
+// Saves the state to a file, or on the server under a name.
 int Checkpoint(Session* session, const CheckpointArguments& arguments) {
   const World world = session->world(arguments.world);
   if (!arguments.id.empty())

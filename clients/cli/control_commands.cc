@@ -37,8 +37,8 @@ int HoldLease(Session* session, const LeaseArguments& arguments) {
         {"world", lease->world()}, {"target", lease->target()}, {"lease_id", lease->id()}}
                   .dump());
   } else {
-    PrintLine(absl::StrFormat("%s: \"%s\" is held; Ctrl-C gives it back", lease->world(),
-                              lease->target()));
+    PrintLine(
+        absl::StrFormat("%s: \"%s\" is held; Ctrl-C releases it", lease->world(), lease->target()));
   }
   const auto begun = std::chrono::steady_clock::now();
   while (!Interrupted() && lease->status().ok()) {
@@ -50,7 +50,7 @@ int HoldLease(Session* session, const LeaseArguments& arguments) {
   return kDone;
 }
 
-// The holder of each target that somebody commands, as frames name it.
+// Lists the client that commands each target, from a frame.
 int ListLeases(Session* session, const LeaseArguments& arguments) {
   const World world = session->world(arguments.world);
   v1::Subscription request;
@@ -101,7 +101,7 @@ void AddControlCommands(CLI::App* pliant, Session* session, Action* action) {
   lease->require_subcommand(1);
   const auto arguments = std::make_shared<LeaseArguments>();
   CLI::App* hold = lease->add_subcommand(
-      "hold", "Hold a target, so that nobody else commands it, until Ctrl-C gives it back");
+      "hold", "Hold a target, so that nobody else commands it, until Ctrl-C releases it");
   CLI::App* list = lease->add_subcommand("list", "Show who commands which target");
   for (CLI::App* command : {hold, list})
     command->add_option("world", arguments->world, "Name of the world")->required();
@@ -110,7 +110,7 @@ void AddControlCommands(CLI::App* pliant, Session* session, Action* action) {
                  "Take it from another client, unless that has a higher priority");
   hold->add_option("--priority", arguments->priority, "0 to 100; above 50 for admins (default 0)")
       ->check(CLI::Range(0, 100));
-  hold->add_option("--for", arguments->duration, "Give it back after so long [s]")
+  hold->add_option("--for", arguments->duration, "Release it after this time [s]")
       ->check(CLI::PositiveNumber);
   hold->callback([=] { *action = [=] { return HoldLease(session, *arguments); }; });
   list->callback([=] { *action = [=] { return ListLeases(session, *arguments); }; });

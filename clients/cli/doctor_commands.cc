@@ -18,43 +18,42 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr int kPings = 20;
 
-// A line of `doctor`: what was looked at, what was found, and what to do about it if it is not
-// well.
+// A line of `doctor`: the subject, the result, and advice if there is a problem.
 struct Finding {
   std::string subject;
-  bool is_well = true;
+  bool is_ok = true;
   std::string text;
 };
 
 class Examination {
  public:
-  void Note(const std::string& subject, bool is_well, const std::string& text) {
-    findings_.push_back({subject, is_well, text});
+  void Note(const std::string& subject, bool is_ok, const std::string& text) {
+    findings_.push_back({subject, is_ok, text});
   }
-  // Notes an error. False if it is one.
+  // Notes an error. True if there is none.
   bool Check(const std::string& subject, const absl::Status& status) {
     if (!status.ok()) Note(subject, false, std::string(status.message()));
     return status.ok();
   }
 
   int Report(bool as_json) const {
-    const bool is_well = std::ranges::all_of(findings_, &Finding::is_well);
+    const bool is_ok = std::ranges::all_of(findings_, &Finding::is_ok);
     if (as_json) {
       nlohmann::json checks = nlohmann::json::array();
       for (const Finding& finding : findings_) {
         checks.push_back(
-            {{"check", finding.subject}, {"ok", finding.is_well}, {"message", finding.text}});
+            {{"check", finding.subject}, {"ok", finding.is_ok}, {"message", finding.text}});
       }
-      PrintLine(nlohmann::json{{"ok", is_well}, {"checks", checks}}.dump());
+      PrintLine(nlohmann::json{{"ok", is_ok}, {"checks", checks}}.dump());
     } else {
       for (const Finding& finding : findings_) {
-        const char* colour = finding.is_well ? "\033[32m" : "\033[31m";
+        const char* colour = finding.is_ok ? "\033[32m" : "\033[31m";
         PrintLine(absl::StrFormat("%s%s%s %-12s %s", HasColours() ? colour : "",
-                                  finding.is_well ? "ok  " : "FAIL", HasColours() ? "\033[0m" : "",
+                                  finding.is_ok ? "ok  " : "FAIL", HasColours() ? "\033[0m" : "",
                                   finding.subject, finding.text));
       }
     }
-    return is_well ? kDone : kRefused;
+    return is_ok ? kDone : kRefused;
   }
 
  private:
@@ -123,8 +122,8 @@ void ExamineLatency(Client* client, Examination* report) {
                text + (median < 0.05 ? "" : "; too long to drive a robot: use a nearer server"));
 }
 
-// Looks at everything between this program and a server, from the address to the latency, and stops
-// where nothing further can be known.
+// Checks everything between this program and a server, from the address to the latency. Stops at a
+// problem that prevents further checks.
 int Doctor(Session* session) {
   Examination report;
   const ClientOptions options = session->client_options();

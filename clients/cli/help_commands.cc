@@ -1,4 +1,4 @@
-// What is made from the help of the commands: completion for shells, and the man page.
+// Completion for shells and the man page, generated from the help of the commands.
 
 #include <functional>
 #include <memory>
@@ -16,7 +16,7 @@
 namespace pliant::clients {
 namespace {
 
-// A command, by the words that lead to it.
+// Called with a command and the words that lead to it.
 using Visit = std::function<void(const CLI::App&, const std::vector<std::string>&)>;
 
 void VisitCommands(const CLI::App& app, std::vector<std::string>* words, const Visit& visit) {
@@ -37,7 +37,7 @@ std::vector<const CLI::App*> ListCommands(const CLI::App& app) {
   return commands;
 }
 
-// The options of a command, those in its groups included.
+// Options of a command, including those in its groups.
 std::vector<const CLI::Option*> ListOptions(const CLI::App& app) {
   std::vector<const CLI::Option*> options;
   for (const CLI::Option* option : app.get_options())
@@ -53,7 +53,7 @@ std::string LongName(const CLI::Option& option) {
   return option.get_lnames().empty() ? "" : "--" + option.get_lnames().front();
 }
 
-// What may follow the words of a command: commands, and options.
+// Words that may follow a command: subcommands and options.
 std::string ListWords(const CLI::App& app, const CLI::App& pliant) {
   std::vector<std::string> words;
   for (const CLI::App* command : ListCommands(app)) words.push_back(command->get_name());

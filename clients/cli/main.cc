@@ -24,7 +24,7 @@ constexpr char kFooter[] =
     "  pliant doctor\n"
     "\n"
     "--server, --token-file, --ca, --cert and --key may also be in the environment\n"
-    "(PLIANT_SERVER, PLIANT_TOKEN_FILE, …; PLIANT_TOKEN has a token itself), or in the\n"
+    "(PLIANT_SERVER, PLIANT_TOKEN_FILE, …; PLIANT_TOKEN is a token itself), or in the\n"
     "file ~/.config/pliant/config: lines like `server = 10.0.0.2:50051`. An option comes\n"
     "before the environment, and that before the file.\n"
     "\n"
@@ -32,7 +32,7 @@ constexpr char kFooter[] =
     "4 no server answers, or a file cannot be read or written, 130 interrupted.";
 
 int Main(int argc, char** argv) {
-  // never destroyed: the thread of the signals uses them until the very end
+  // never destroyed, because the signal thread uses them until the process ends
   static Session::Options& options = *new Session::Options;
   static Session& session = *new Session(&options);
   HandleInterrupts([] { session.Interrupt(); });

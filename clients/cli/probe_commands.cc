@@ -20,7 +20,7 @@ struct ProbeArguments {
   std::string csv;
 };
 
-// Names of the columns of a probe: its own, or one for each of its numbers.
+// Column names of a probe, each after a comma: its own name, or one for each of its numbers.
 std::string NameColumns(const v1::ProbeValue& probe) {
   static const char* const kAxes[] = {"x", "y", "z"};
   std::string names;
@@ -47,7 +47,7 @@ std::string MakeRow(double time, const Probes& probes) {
   return line + "\n";
 }
 
-// Into a file, or to stdout.
+// Writes lines to a file or to stdout.
 class Table {
  public:
   explicit Table(const std::string& path) : path_(path) {
@@ -128,7 +128,7 @@ void AddProbeCommand(CLI::App* world, Session* session, Action* action) {
   probe->add_option("probes", arguments->probes, "Names of probes (default: all of the scene)");
   CLI::Option* steps = probe
                            ->add_option("--every", arguments->steps,
-                                        "Step the world, with a sample after so many steps")
+                                        "Step the world, and take a sample after every N steps")
                            ->check(CLI::PositiveNumber);
   probe->add_option("--count", arguments->count, "Number of such samples (default 1)")
       ->check(CLI::PositiveNumber)

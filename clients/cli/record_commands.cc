@@ -82,7 +82,7 @@ int FetchRecording(Session* session, const RecordArguments& arguments) {
   return kDone;
 }
 
-// Starts `pliantd`: the one beside this program, or that of PATH. -1 if there is none.
+// Starts `pliantd` from this program's folder, or else from PATH. -1 if there is none.
 pid_t StartPliantd(std::vector<std::string> arguments, bool is_quiet) {
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
@@ -111,7 +111,7 @@ pid_t StartPliantd(std::vector<std::string> arguments, bool is_quiet) {
   return has_started ? pid : -1;
 }
 
-// Waits for a process, and ends it when this program is interrupted. Its exit status.
+// Waits for a process and returns its exit status. Ends it when this program is interrupted.
 int WaitForProcess(pid_t pid) {
   int status = 0;
   bool has_ended_it = false;
@@ -123,7 +123,7 @@ int WaitForProcess(pid_t pid) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : kRefused;
 }
 
-// Steps a recording again on this machine, and writes its probes and fields.
+// Replays a recording on this machine, and writes its probes and fields.
 int ExportRecording(Session* session, const RecordArguments& arguments) {
   std::error_code error;
   fs::create_directories(arguments.folder, error);
@@ -142,7 +142,7 @@ int ExportRecording(Session* session, const RecordArguments& arguments) {
                            file + "; where pliantd is: pliantd export " + id + ".mcap --out DIR");
   }
   const int status = WaitForProcess(pid);
-  if (status != kDone) throw CommandError(status, "");  // it has said why
+  if (status != kDone) throw CommandError(status, "");  // it has printed the reason
   if (session->json()) {
     PrintLine(nlohmann::json{{"folder", arguments.folder}, {"file", file}}.dump());
   } else {
@@ -210,8 +210,7 @@ void AddRecordCommands(CLI::App* pliant, Session* session, Action* action) {
   CLI::App* list = add("list", "List recordings", ListRecordings);
   list->add_option("world", arguments->world, "Only those of this world");
   CLI::App* fetch = add_on_recording(
-      "fetch",
-      "Copy the file of a recording; goes on where an interrupted copy stopped (FILE.part)",
+      "fetch", "Copy the file of a recording; resumes an interrupted copy (FILE.part)",
       FetchRecording);
   fetch->add_option("file", arguments->file, "File to write")->required();
   add_on_recording("replay", "Step a recording again on the server, and compare its states",

@@ -21,7 +21,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kReached = 1e-9;
-constexpr std::chrono::milliseconds kPatience{1500};  // wait for targets that make no progress
+constexpr std::chrono::milliseconds kStagnationLimit{1500};  // without progress
 
 struct RobotArguments {
   std::string world;
@@ -140,7 +140,7 @@ void CheckTargets(const v1::RobotDescription& robot, const RobotArguments& argum
 
 // Largest distance between the current targets and `wanted`, positions clamped to their limits.
 double CalcDistance(const Found& found, const v1::JointTargets& wanted, const Frame& frame) {
-  double most = 0;
+  double largest = 0;
   for (int i = 0; i < wanted.joints_size(); ++i) {
     for (int j = 0; j < found.robot.joints_size(); ++j) {
       const v1::JointDescription& joint = found.robot.joints(j);
@@ -150,10 +150,10 @@ double CalcDistance(const Found& found, const v1::JointTargets& wanted, const Fr
         if (joint.has_lower()) goal = std::max(goal, joint.lower());
         if (joint.has_upper()) goal = std::min(goal, joint.upper());
       }
-      most = std::max(most, std::abs(frame.joints.targets(found.first_joint + j) - goal));
+      largest = std::max(largest, std::abs(frame.joints.targets(found.first_joint + j) - goal));
     }
   }
-  return most;
+  return largest;
 }
 
 // Repeats the targets until the joints' targets have reached them. The lease ends with the stream,
@@ -194,7 +194,8 @@ int SetRobot(Session* session, const RobotArguments& arguments) {
     }
     if (frame.clock == ClockMode::kPaused)
       problem = world.name() + " was paused before the targets arrived";
-    if (Clock::now() - closer_at > kPatience) problem = "the targets stopped before they arrived";
+    if (Clock::now() - closer_at > kStagnationLimit)
+      problem = "the targets stopped before they arrived";
   }
   if (problem) throw CommandError(kRefused, *problem);
   if (session->json()) {

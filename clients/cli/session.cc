@@ -31,7 +31,7 @@ Client& Session::client() {
   if (Interrupted()) throw CommandError(kInterrupted, "");
   if (client_ == nullptr) {
     auto client = Client::Connect(client_options());
-    // the address or a file that options name
+    // the address is not valid, or a file of the options cannot be read
     if (!client.ok()) throw CommandError(kUnreachable, std::string(client.status().message()));
     const std::lock_guard lock(mutex_);
     client_ = *std::move(client);

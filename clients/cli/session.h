@@ -16,7 +16,7 @@
 
 namespace pliant::clients {
 
-// What the options say, and the connection that they lead to.
+// The global options, and the connection to the server.
 class Session {
  public:
   struct Options {
@@ -30,7 +30,7 @@ class Session {
   bool json() const { return options_.json; }
   const Options& options() const { return options_; }
 
-  // Connects when it is first asked for. Throws CommandError.
+  // Connects on the first call. Throws CommandError.
   Client& client();
   World world(const std::string& name) { return client().GetWorld(name); }
 
@@ -41,7 +41,7 @@ class Session {
     return Value(client().Call(request, call_options()));
   }
 
-  // The value of a result, or CommandError with the exit status that fits the error.
+  // Value of a result. Throws CommandError with the exit status for the error.
   template <typename T>
   T Value(absl::StatusOr<T> result) const {
     Check(result.status());
@@ -49,7 +49,7 @@ class Session {
   }
   void Check(const absl::Status& status) const;
 
-  // Ends the calls under way, on the thread of the signals.
+  // Cancels the calls under way. Called on the signal thread.
   void Interrupt();
 
   CallOptions call_options() const;
@@ -61,7 +61,7 @@ class Session {
   std::shared_ptr<Client> client_;
 };
 
-// Reads a whole file. Throws CommandError.
+// Both throw CommandError.
 std::string ReadFile(const std::string& path);
 void WriteFile(const std::string& path, const std::string& bytes);
 

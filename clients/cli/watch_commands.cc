@@ -50,7 +50,7 @@ std::string DescribeFrame(const Frame& frame, const Description& description) {
   return text;
 }
 
-// What a frame says, without the surfaces.
+// The message of a frame, without surfaces.
 v1::Frame MakeMessage(const Frame& frame) {
   v1::Frame message;
   message.set_frame(frame.id);
@@ -91,8 +91,7 @@ v1::Frame MakeMessage(const Frame& frame) {
   return message;
 }
 
-// A number over time as rows of text: each column is the range of the samples that fall into it,
-// drawn in eighths of a row.
+// Draws the latest samples of a number as rows of text: one bar per sample, in eighths of a row.
 std::string DrawPlot(const std::string& name, const std::deque<double>& samples, int columns) {
   static const char* const kEighths[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   const auto [low, high] = std::ranges::minmax(samples);
@@ -112,7 +111,7 @@ std::string DrawPlot(const std::string& name, const std::deque<double>& samples,
   return text;
 }
 
-// The samples of the plotted probes.
+// Samples of the plotted probes.
 class Plots {
  public:
   Plots(const Description& description, const std::vector<std::string>& names, Session* session) {
@@ -152,8 +151,8 @@ int Watch(Session* session, const WatchArguments& arguments) {
   const auto subscription = session->Value(world.Subscribe(request));
   Plots plots(*subscription->description(), arguments.plots, session);
 
-  // on a terminal one line is updated in place, or a screen with plots; elsewhere each frame gets a
-  // line of its own
+  // on a terminal one line is updated in place, or a screen with plots; elsewhere each frame gets
+  // its own line
   const bool is_live = IsLive() && !session->json();
   std::unique_ptr<Screen> screen;
   if (is_live && !arguments.plots.empty()) screen = std::make_unique<Screen>();
@@ -195,7 +194,7 @@ struct TopArguments {
   int count = 0;
 };
 
-// Steps per second of a world, from two looks at it.
+// The step of a world at a time; two of them give steps per second.
 struct Look {
   std::int64_t step = 0;
   std::chrono::steady_clock::time_point at;
@@ -282,10 +281,10 @@ void AddWatchCommands(CLI::App* pliant, Session* session, Action* action) {
 
   const auto top_arguments = std::make_shared<TopArguments>();
   CLI::App* top = pliant->add_subcommand(
-      "top", "Show all worlds with rate, step time, viewers and controllers, again and again");
-  top->add_option("--interval", top_arguments->interval, "Time between two looks [s] (default 2)")
+      "top", "Show all worlds with rate, step time, viewers and controllers, continuously");
+  top->add_option("--interval", top_arguments->interval, "Time between updates [s] (default 2)")
       ->check(CLI::Range(0.1, 3600.0));
-  top->add_option("--count", top_arguments->count, "Stop after so many looks (default: never)")
+  top->add_option("--count", top_arguments->count, "Stop after this many updates (default: never)")
       ->check(CLI::NonNegativeNumber);
   top->callback([=] { *action = [=] { return Top(session, *top_arguments); }; });
 }

@@ -97,7 +97,7 @@ class Sending {
   bool is_shown_ = false;
 };
 
-// The folder that has all files and, if one lies in a package, the package.
+// The folder that contains all files, and the whole packages of files that are in packages.
 fs::path FindFolder(const std::vector<std::string>& files) {
   fs::path common;
   std::error_code error;
@@ -113,11 +113,11 @@ fs::path FindFolder(const std::vector<std::string>& files) {
   return common;
 }
 
-// Asks for a world of robots and meshes. Returns their folder.
+// Requests a world of robots and meshes. Returns their folder.
 std::string Import(const std::vector<std::string>& files, v1::ImportedFiles* imported) {
   const fs::path folder = FindFolder(files);
   for (const std::string& file : files) {
-    ReadFile(file);  // what cannot be read is named before anything is sent
+    ReadFile(file);  // report an unreadable file before anything is sent
     imported->add_files(fs::absolute(file).lexically_normal().lexically_relative(folder).string());
   }
   return folder.string();
@@ -278,7 +278,7 @@ void AddWorldCommands(CLI::App* pliant, Session* session, Action* action) {
   create->add_flag("--durable", arguments->durable, "Keep the world when the server ends");
   create
       ->add_option("--idle-timeout", arguments->idle_timeout,
-                   "Delete the world when nobody has used it for so long [s] (default: never)")
+                   "Delete the world after this time without use [s] (default: never)")
       ->check(CLI::PositiveNumber);
   add("scenes", "List the scenes that come with the server",
       [session](const Arguments&) { return ListScenes(session); });
@@ -300,7 +300,7 @@ void AddWorldCommands(CLI::App* pliant, Session* session, Action* action) {
   add_on_world("pause", "Stop the clock",
                [session](const Arguments& a) { return SetClock(session, a, "paused"); });
   add_on_world("run", "Run in real time", run);
-  add_on_world("resume", "The old word for `run`", [run](const Arguments& a) {
+  add_on_world("resume", "The old name of `run`", [run](const Arguments& a) {
     std::fprintf(stderr,
                  "pliant: `world resume` is called `world run` now; "
                  "`pliant resume` lifts a stop\n");

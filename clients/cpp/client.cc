@@ -20,8 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kUploadChunk = 1 << 20;
-constexpr std::int64_t kComparedBytes = 64 << 10;  // of a download that goes on
-constexpr int kMaxResumptions = 100;               // of a download, without a byte in between
+constexpr std::int64_t kComparedBytes = 64 << 10;  // before a download is resumed
+constexpr int kMaxResumptions = 100;               // in a row, without a byte received
 
 std::string Prefixed(std::string_view prefix, std::string_view name) {
   return std::string(name.starts_with(prefix) ? "" : prefix) + std::string(name);
@@ -31,8 +31,8 @@ absl::Status CannotWrite(const std::string& file) {
   return FileError(file, "cannot be written; check the folder and the space on the disk");
 }
 
-// The part of a recording that the file of an interrupted download has, if it is one: its last
-// bytes are compared.
+// Number of bytes of a recording that an interrupted download left in `part`; 0 if its last bytes
+// are not those of the recording.
 absl::StatusOr<std::int64_t> FindStart(Client* client, const std::string& recording,
                                        const std::string& part) {
   std::error_code error;
@@ -52,8 +52,8 @@ absl::StatusOr<std::int64_t> FindStart(Client* client, const std::string& record
   return file && ours == end->data() ? size : 0;
 }
 
-// Compares a whole file with that of the server, whose hash comes with the end of a recording
-// that is not written any more. `request`: that for the bytes after the end.
+// Compares the hash of a downloaded file with that of the server, which replies it at the end of a
+// finished recording. `request` asks for the bytes after the end.
 absl::Status CompareSums(Client* client, const v1::FetchRecordingRequest& request,
                          const std::string& file) {
   const auto end = client->Call(request);
@@ -238,13 +238,13 @@ absl::StatusOr<std::int64_t> Client::FetchRecording(const std::string& recording
   while (size != request.offset()) {
     const auto chunk = Call(request);
     if (absl::IsUnavailable(chunk.status()) && size >= 0 && ++resumptions <= kMaxResumptions) {
-      // the server may be back soon: go on where it stopped
+      // the server may be back soon: resume at the same offset
       std::this_thread::sleep_for(options_.max_backoff);
       continue;
     }
     if (!chunk.ok()) return chunk.status();
     resumptions = 0;
-    // a recording that is still written ends for us where it ended at first
+    // a recording that is still being written is fetched up to its size in the first reply
     if (size < 0) size = std::max(chunk->size(), request.offset());
     const auto count =
         std::min(static_cast<std::int64_t>(chunk->data().size()), size - request.offset());
@@ -258,9 +258,9 @@ absl::StatusOr<std::int64_t> Client::FetchRecording(const std::string& recording
   std::error_code error;
   if (stream) {
     const absl::Status status = CompareSums(this, request, part);
-    // no later download shall go on with bytes of which some are wrong
+    // later downloads must not resume a damaged part
     if (absl::IsDataLoss(status)) fs::remove(part, error);
-    // the earlier part was of another recording, whose last bytes are the same
+    // the earlier part was of another recording with the same last bytes
     if (absl::IsDataLoss(status) && *start > 0) return FetchRecording(recording, file);
     if (!status.ok()) return status;
   }

@@ -17,7 +17,7 @@ absl::Status NotFinite(const std::string& field, double value) {
       absl::StrCat(field, ": ", value, " is not allowed; expected a finite number"));
 }
 
-// All doubles of a message, whatever they mean.
+// Checks all doubles of a message.
 absl::Status CheckFinite(const Message& message, const std::string& path) {
   const google::protobuf::Reflection& reflection = *message.GetReflection();
   const google::protobuf::Descriptor& type = *message.GetDescriptor();

@@ -52,7 +52,7 @@ class CommandStream::Worker {
     if (!valid.ok()) return valid;
     command.set_world(template_.world());
     command.set_lease_id(template_.lease_id());
-    // one command at a time, in the order of their numbers
+    // one command at a time, in the order of their sequence numbers
     const std::lock_guard writing(write_mutex_);
     {
       const std::lock_guard lock(mutex_);
@@ -64,7 +64,7 @@ class CommandStream::Worker {
       lease_->NoteCommand();
       return absl::OkStatus();
     }
-    // the thread that reads finds out why
+    // the reading thread finds the reason
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, std::chrono::seconds(1), [&] { return !status_.ok(); });
     return status_.ok() ? absl::UnavailableError("the server has ended the stream of commands")
@@ -118,7 +118,7 @@ class CommandStream::Worker {
   }
 
  private:
-  // Only the first reason counts.
+  // Keeps the first reason.
   void End(const absl::Status& reason) {
     const std::lock_guard lock(mutex_);
     if (!status_.ok()) return;
@@ -144,15 +144,15 @@ class CommandStream::Worker {
         absl::StrCat("the stream of commands to \"", lease_->target(),
                      "\" was broken; nothing is sent again. Acquire a new lease to go on. (",
                      end.ok() ? "the server ended it" : std::string(end.message()), ")"));
-    // the lease ends with the stream on which it was used, but Close gives it back itself
+    // the server ends the lease with its stream, but Close releases it itself
     if (status().ok()) lease_->Lose(reason);
     End(reason);
   }
 
-  // False when the callback threw, which ends the stream.
+  // Calls the callback. False if it threw, which ends the stream.
   bool Give(const v1::CommandResponse& response) {
     if (!on_feedback_) return true;
-    std::string what = "something that is no std::exception";
+    std::string what = "an exception that is not a std::exception";
     try {
       on_feedback_(response);
       return true;
@@ -173,7 +173,7 @@ class CommandStream::Worker {
     const std::lock_guard lock(mutex_);
     last_ = response;
     if (response.applied_step() > 0) to_step_ = response.latency();
-    // whatever comes first answers the command
+    // the first response to a command is its answer
     if (response.sequence() > answered_) {
       samples_[answers_++ % kMaxSamples] = now - response.client_time();
     }

@@ -41,17 +41,16 @@ absl::Status CheckAddress(const std::string& address) {
   if (address.starts_with("unix:") || !PortOf(address).empty()) return absl::OkStatus();
   std::string mend = "expected HOST:PORT, such as 127.0.0.1:50051";
   if (address.find("://") != std::string::npos)
-    mend += "; the address of the page (http://…) is another port than that of gRPC";
+    mend += "; the page (http://…) is on another port than gRPC";
   return absl::InvalidArgumentError(
-      absl::StrCat("the address \"", address, "\" of the server has no port; ", mend));
+      absl::StrCat("the server address \"", address, "\" has no port; ", mend));
 }
 
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(
     const ClientOptions& options) {
   if (options.certificate_file.empty() != options.key_file.empty())
     return absl::InvalidArgumentError(
-        "a certificate of the client needs its key, and a key needs its "
-        "certificate");
+        "a client certificate needs its key, and a key needs its certificate");
   if (!options.tls && options.ca_file.empty() && options.certificate_file.empty())
     return grpc::InsecureChannelCredentials();
   grpc::SslCredentialsOptions ssl;
@@ -79,37 +78,36 @@ bool Has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-// What to check, by what gRPC says about a connection that failed.
+// Advice on a connection that failed, from gRPC's error text.
 std::string FindMend(const std::string& cause, const ClientOptions& options) {
   if (Has(cause, "http1") || Has(cause, "HTTP/1") || Has(cause, "Http1"))
-    return "This is a port of HTTP, that of the page. Give the port of gRPC (--grpc-port of the "
-           "server, 50051).";
+    return "This is the HTTP port of the page. Give the gRPC port (--grpc-port of the server, "
+           "50051).";
   if (Has(cause, "not in peer certificate") || Has(cause, "Hostname Verification") ||
       Has(cause, "Hostname mismatch"))
-    return "The certificate of the server is of another name. Use a name that it has, or one that "
-           "was made for this address.";
+    return "The certificate of the server is of another name. Use a name in the certificate, or a "
+           "certificate for this address.";
   if (Has(cause, "CERTIFICATE_VERIFY_FAILED") || Has(cause, "certificate verify failed"))
     return "The certificate of the server is signed by an unknown authority, or has expired. Give "
            "its authority with --ca FILE (ca_file).";
   if (Has(cause, "WRONG_VERSION_NUMBER") || Has(cause, "wrong version number"))
-    return "The server does not speak TLS here, or this is another port than that of gRPC.";
+    return "The server does not speak TLS here, or this is not the gRPC port.";
   const bool has_tls = options.tls || !options.ca_file.empty() || !options.certificate_file.empty();
   if (!has_tls && (Has(cause, "Socket closed") || Has(cause, "Connection reset") ||
                    Has(cause, "recvmsg") || Has(cause, "Broken pipe") || Has(cause, "SETTINGS")))
     return "The server ended the connection. If it speaks TLS, give --tls or --ca FILE. If this is "
-           "the "
-           "port of the page, give that of gRPC (--grpc-port of the server, 50051).";
+           "the port of the page, give the gRPC port (--grpc-port of the server, 50051).";
   if (has_tls && Has(cause, "andshake"))
-    return "No TLS connection came about. Check that this is the port of gRPC, and that the server "
-           "speaks TLS.";
+    return "The TLS handshake failed. Check that this is the gRPC port, and that the server speaks "
+           "TLS.";
   return "Start one with `pliantd serve`, or name another with --server HOST:PORT or "
          "PLIANT_SERVER.";
 }
 
-// Whether this thread runs a callback of CallAsync.
+// True while this thread runs a callback of CallAsync.
 thread_local bool is_in_callback = false;
 
-// By the steady clock: the time of day may be set. Zero: none.
+// Sets a deadline by the monotonic clock, since the time of day may jump. Zero: none.
 void SetTimeout(std::chrono::milliseconds timeout, grpc::ClientContext* context) {
   if (timeout.count() <= 0) return;
   context->set_deadline(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
@@ -145,8 +143,8 @@ absl::StatusOr<std::shared_ptr<Connection>> Connection::Make(const ClientOptions
   arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // no request is ever made twice
-  // clients of one program are on connections of their own
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // requests are never repeated
+  // each client of a program has its own connection
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   const auto backoff = static_cast<int>(options.max_backoff.count());
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, std::max(backoff / 10, 10));
@@ -204,9 +202,9 @@ void Connection::Start(const char* method, const google::protobuf::MessageLite& 
                    });
 }
 
-// The thread that waits for the callbacks destroys the connection, since a channel is better not
-// destroyed on a thread of its own. If a callback has let go of the client, there is no such
-// thread.
+// A channel should not be destroyed on a thread of gRPC, so this keeps the last reference for the
+// thread in WaitForCallbacks. There is no such thread if a callback has released the client; then
+// the connection is destroyed here.
 void Connection::EndCallback(std::shared_ptr<Connection>* self) {
   std::shared_ptr<Connection> last;
   const std::lock_guard lock(mutex_);
@@ -252,7 +250,7 @@ absl::Status Connection::Translate(const grpc::Status& status) const {
                            FindMend(status.error_message(), options_));
   } else if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED &&
              status.error_details().empty()) {
-    message = absl::StrCat("no answer of ", options_.address, " came in time (", message, ")");
+    message = absl::StrCat("no answer from ", options_.address, " in time (", message, ")");
   } else if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
     message = absl::StrCat(options_.address, " does not have this method (", message,
                            "): the server is older than this client (" PLIANT_VERSION

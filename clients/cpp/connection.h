@@ -28,8 +28,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // INVALID_ARGUMENT for an address without a port or a file that cannot be read.
   static absl::StatusOr<std::shared_ptr<Connection>> Make(const ClientOptions& options);
 
-  // A call or a stream under way. CancelAll cancels it as long as this object lives, which must not
-  // be longer than the connection.
+  // A call or a stream under way. CancelAll cancels it while this object lives. It must not outlive
+  // the connection.
   class Context {
    public:
     explicit Context(Connection* connection);
@@ -47,7 +47,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   using ByteStream = grpc::ClientReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>;
 
   // Calls a method. `done` is called on a thread of gRPC, which it must not block. `request` is
-  // read before this returns; `response` must live until then. A zero timeout is none.
+  // read before this returns; `response` must live until `done` is called. A zero timeout is none.
   void Start(const char* method, const google::protobuf::MessageLite& request,
              google::protobuf::MessageLite* response, std::chrono::milliseconds timeout,
              std::function<void(const absl::Status&)> done);
@@ -57,11 +57,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Opens a stream of serialised messages.
   std::unique_ptr<ByteStream> Open(const char* method, Context* context);
 
-  // The same error with its details, and with what to check where no server answers.
+  // Converts an error with its details, and adds advice if no server answers.
   absl::Status Translate(const grpc::Status& status) const;
 
   void CancelAll();
-  // Until all calls of Start have ended, unless this thread runs the callback of one.
+  // Waits until all calls of Start have ended; returns at once in the callback of one.
   void WaitForCallbacks();
   const ClientOptions& options() const { return options_; }
   std::string name() const;  // of this client
@@ -78,14 +78,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
       stub_;
   std::mutex mutex_;
   std::set<grpc::ClientContext*> under_way_;
-  int callbacks_ = 0;  // to come
+  int callbacks_ = 0;  // that have not ended
   std::condition_variable callback_ended_;
   std::string token_;               // last read from the file
-  std::int64_t token_changed_ = 0;  // when the file was changed then [ns]
+  std::int64_t token_changed_ = 0;  // its modification time then [ns]
 };
 
 grpc::ByteBuffer ToBuffer(const google::protobuf::MessageLite& message);
-// Copies into `bytes`, whose memory is used again.
+// Copies into `bytes` and reuses its memory.
 void CopyBytes(const grpc::ByteBuffer& buffer, std::string* bytes);
 
 }  // namespace pliant

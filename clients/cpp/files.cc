@@ -26,13 +26,14 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxFiles = 50'000;  // below the folder of a scene
 
-// Files that name other files: robots, and meshes and materials, with the names at the beginning.
+// Extensions of robots and meshes, and of the meshes and materials that may name other files.
 constexpr std::array<std::string_view, 5> kRobotSuffixes{".urdf", ".xml", ".sdf", ".mjcf",
                                                          ".config"};
 constexpr std::array<std::string_view, 10> kMeshSuffixes{".obj", ".stl", ".ply", ".gltf", ".glb",
                                                          ".dae", ".msh", ".vtk", ".mesh", ".inp"};
 constexpr std::array<std::string_view, 4> kNamingMeshSuffixes{".obj", ".mtl", ".gltf", ".dae"};
-constexpr std::size_t kMaxText = 4 << 20;  // of a file that is searched for names [B]
+constexpr std::size_t kMaxText =
+    4 << 20;  // of a file that is searched for names, from its beginning [B]
 constexpr std::array<std::string_view, 2> kManifests{"package.xml", "model.config"};
 
 struct Candidate {
@@ -62,7 +63,7 @@ absl::StatusOr<std::vector<Candidate>> ListFiles(const fs::path& folder) {
   return files;
 }
 
-// A name as URIs have it, for example in glTF.
+// Percent-encodes a name, as in the URIs of glTF.
 std::string EncodeForUri(std::string_view name) {
   std::string encoded;
   for (const char c : name) {
@@ -75,7 +76,7 @@ std::string EncodeForUri(std::string_view name) {
   return encoded;
 }
 
-// Whether the text has the name with nothing around it that could belong to a longer name.
+// True if the text has the name, and not as a part of a longer one.
 bool Mentions(std::string_view text, std::string_view name) {
   const auto continues = [&](std::size_t at) {
     const auto c = static_cast<unsigned char>(text[at]);
@@ -96,7 +97,7 @@ bool HasSuffix(const fs::path& path, const Suffixes& suffixes) {
   return std::ranges::find(suffixes, suffix) != suffixes.end();
 }
 
-// Whether a file, by its name, is one that names others.
+// True if a file may name others, by its extension.
 bool NamesFiles(const fs::path& path) {
   return HasSuffix(path, kRobotSuffixes) || HasSuffix(path, kNamingMeshSuffixes);
 }
@@ -105,7 +106,7 @@ bool MayNameFile(const std::string& scene) {
   return scene.find("file:") != scene.npos || scene.find("\"file\"") != scene.npos;
 }
 
-// SHA-256 of bytes that come in pieces.
+// Incremental SHA-256.
 class Digest {
  public:
   Digest() : context_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {

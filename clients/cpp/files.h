@@ -9,7 +9,7 @@ namespace pliant {
 // INVALID_ARGUMENT that names a file, with the payload kFileProblem.
 absl::Status FileError(const std::string& path, const std::string& problem);
 
-// FileError for one that cannot be read.
+// Content of a file, or FileError if it cannot be read.
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path);
 
 // SHA-256 of a file, or FileError if it cannot be read.

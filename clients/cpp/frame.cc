@@ -15,16 +15,17 @@ namespace {
 constexpr double kLargestPosition = 32767;
 
 absl::Status NoFrame(absl::string_view part) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("the ", part, " of a frame cannot be read: the bytes are no pliant.v1.Frame"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the ", part, " of a frame cannot be read: the bytes are not a pliant.v1.Frame"));
 }
 
 absl::Status OtherModel(absl::string_view what) {
-  return absl::FailedPreconditionError(absl::StrCat(
-      "the frame is of another model than the description: ", what, "; describe the world again"));
+  return absl::FailedPreconditionError(
+      absl::StrCat("the frame belongs to another model than the description: ", what,
+                   "; describe the world again"));
 }
 
-// Numbers of one type, wherever they lie, as doubles.
+// Converts packed numbers, at any alignment, to doubles.
 template <typename Number, typename Convert>
 void Unpack(std::string_view bytes, std::vector<double>* values, Convert convert) {
   values->resize(bytes.size() / sizeof(Number));
@@ -60,7 +61,7 @@ std::size_t BytesPerValue(v1::Precision precision) {
   }
 }
 
-// Packed doubles, of which there must be as many as `numbers` has.
+// Reads packed doubles. False if there are not as many as in `numbers`.
 bool ReadPacked(std::string_view bytes, std::span<double> numbers) {
   if (bytes.size() != numbers.size_bytes()) return false;
   std::memcpy(numbers.data(), bytes.data(), bytes.size());
@@ -164,7 +165,7 @@ absl::Status FrameDecoder::Decode(std::string_view frame_bytes) {
   return absl::OkStatus();
 }
 
-// The numbers of the frame itself. Fields that have their default are not sent.
+// Reads the scalars of the frame. Fields with their default value are not sent.
 absl::Status FrameDecoder::ReadHead(std::string_view bytes) {
   const std::uint32_t epoch = frame_.epoch;
   frame_.id = 0;

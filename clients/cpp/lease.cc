@@ -17,7 +17,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// A lease lapses after a second, so two renewals may be late before it does.
+// A lease lapses after a second, so two renewals in a row may fail.
 constexpr std::chrono::milliseconds kRenewal{300};
 constexpr std::chrono::milliseconds kLapse{1000};
 constexpr std::chrono::milliseconds kRetry{50};
@@ -68,7 +68,7 @@ class Lease::Keeper {
     used_at_ = SteadyClock::now();
   }
 
-  // Ends the thread with a reason. Only the first one counts.
+  // Ends the thread with a reason. Keeps the first one.
   void End(const absl::Status& reason) {
     std::function<void(const absl::Status&)> on_lost;
     {
@@ -92,8 +92,8 @@ class Lease::Keeper {
     return absl::IsFailedPrecondition(status) ? absl::OkStatus() : status;
   }
 
-  // Renews at once, to find out whether it still holds. A call that fails for another reason says
-  // nothing as long as the lease cannot have lapsed. Returns whether it was renewed.
+  // Renews at once, to find out whether the lease still holds. A call that fails for another reason
+  // is ignored while the lease cannot have lapsed. Returns true if it was renewed.
   bool Check() {
     const SteadyClock::time_point asked_at = SteadyClock::now();
     const absl::StatusOr<v1::Lease> renewed = client_->Call(request_, {.timeout = kLapse});
@@ -134,11 +134,11 @@ class Lease::Keeper {
 
   const std::shared_ptr<Client> client_;
   const v1::Lease lease_;
-  v1::AcquireLeaseRequest request_;  // that renews it
+  v1::AcquireLeaseRequest request_;  // renews the lease
 
   mutable std::mutex mutex_;
   std::condition_variable ended_;
-  SteadyClock::time_point used_at_;  // the last command or renewal
+  SteadyClock::time_point used_at_;  // time of the last command or renewal
   absl::Status status_;
   std::function<void(const absl::Status&)> on_lost_;
   std::thread thread_;

@@ -20,7 +20,7 @@ namespace {
 
 constexpr char kSubscribe[] = "/pliant.v1.StreamService/Subscribe";
 
-// The connection broke, or the server is about to start again.
+// True if the connection broke or the server restarts.
 bool MayComeBack(const absl::Status& status) {
   return absl::IsUnavailable(status) ||
          (absl::IsUnknown(status) && status.message().find("tream removed") != std::string::npos);
@@ -28,7 +28,7 @@ bool MayComeBack(const absl::Status& status) {
 
 }  // namespace
 
-// What the thread of a subscription does, and what it shares with the callers.
+// The thread of a subscription, and the state that it shares with callers.
 class Subscription::Worker {
  public:
   Worker(std::shared_ptr<Client> client, v1::Subscription request, Callback on_frame,
@@ -67,7 +67,7 @@ class Subscription::Worker {
       request_ = request;
       ++changes_;
     }
-    // a stream that is not open yet begins with it
+    // a stream that opens later begins with this request
     if (stream_ != nullptr) Write(stream_, request);
   }
 
@@ -135,7 +135,7 @@ class Subscription::Worker {
     changed_.notify_all();
   }
 
-  // One stream, from its beginning to its end, and why it ended.
+  // Runs one stream to its end and returns the reason.
   absl::Status RunStream() {
     Connection::Context context(client_->connection().get());
     context->set_wait_for_ready(true);
@@ -169,7 +169,7 @@ class Subscription::Worker {
     return end.ok() ? absl::UnavailableError("the server ended the stream") : end;
   }
 
-  // OK when the stream has ended; an error when it is to be ended.
+  // Reads frames until the stream ends (OK) or has to be ended (error).
   absl::Status ReadFrames(Connection::ByteStream* stream) {
     bool is_first = true;
     grpc::ByteBuffer buffer;
@@ -188,7 +188,7 @@ class Subscription::Worker {
     return absl::OkStatus();
   }
 
-  // Asks for the description again where the world may have become another one.
+  // Fetches the description again if the world may have another model.
   absl::Status Recheck() {
     if (!std::exchange(is_stale_, false) && reconnects() == 0) return absl::OkStatus();
     const World world(client_, world_);
@@ -245,12 +245,12 @@ class Subscription::Worker {
   std::condition_variable changed_;
   v1::Subscription request_;
   int changes_ = 0;                         // of request_
-  std::unique_ptr<FrameDecoder> decoder_;   // changed by the thread alone
+  std::unique_ptr<FrameDecoder> decoder_;   // changed by the thread only
   std::uint64_t decoded_ = 0, taken_ = 0;   // frames
   Connection::Context* context_ = nullptr;  // of the stream
   bool is_cancelled_ = false, has_ended_ = false;
   bool was_mismatched_ = false;  // the last frame did not match the description
-  bool is_stale_ = false;        // and a new one is to be asked for
+  bool is_stale_ = false;        // the description must be fetched again
   absl::Status status_;
   int reconnects_ = 0;
 

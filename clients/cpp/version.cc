@@ -32,7 +32,7 @@ absl::Status CheckVersions(std::string_view client, std::string_view server) {
   return absl::FailedPreconditionError(
       absl::StrCat("the server is ", *theirs < *ours ? "older" : "newer", " (", std::string(server),
                    ") than this client (", std::string(client),
-                   "), and they do not understand each other; "
+                   "), and they are not compatible; "
                    "use a client of version ",
                    theirs->first, ".", theirs->second));
 }

@@ -18,7 +18,7 @@ class WireReader {
  public:
   explicit WireReader(std::string_view bytes) : rest_(bytes) {}
 
-  // Goes to the next field; false at the end, and where the bytes are no message.
+  // Goes to the next field. False at the end, and if the bytes are not a message.
   bool Next() {
     if (rest_.empty() || !is_valid_) return false;
     std::uint64_t tag = 0;

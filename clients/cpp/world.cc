@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMaxStateInRequest = 3 << 20;  // a message has at most 4 MiB
 
-// Puts what an object holds in place of a body that only names it.
+// Replaces a body that only refers to an object by the object's content.
 template <typename Body>
 absl::Status Complete(Client* client, Body* body) {
   if (!body->has_object()) return absl::OkStatus();
@@ -45,7 +45,7 @@ absl::StatusOr<DescriptionPtr> World::Describe() const {
   do {
     const auto page = client_->Call(request);
     if (!page.ok()) return page.status();
-    whole.MergeFrom(*page);  // only the first one has more than lists
+    whole.MergeFrom(*page);  // only the first page has more than lists
     request.set_page_token(page->next_page_token());
   } while (!request.page_token().empty());
   whole.clear_next_page_token();

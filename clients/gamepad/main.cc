@@ -1,4 +1,4 @@
-// pliant-gamepad: drives what a world has from a gamepad, shown in the terminal.
+// pliant-gamepad: drives robots and bodies of a world, with the status in the terminal.
 
 #include <algorithm>
 #include <atomic>
@@ -65,7 +65,7 @@ std::string DescribeDrive(const Drive& drive) {
   return text;
 }
 
-// One line: in place on a terminal, and otherwise whenever it changes.
+// Prints a status line: in place on a terminal, otherwise whenever it changes.
 class StatusLine {
  public:
   void Show(const std::string& line) {
@@ -105,11 +105,11 @@ int Run(const Options& options) {
     if (drive.force() > 1) pads.Rumble(drive.force() / kForceOfFullRumble);
     if (update % kUpdatesPerLine == 0)
       status.Show(DescribePad(pads) + "  |  " + DescribeDrive(drive));
-    // after a pause of this program, old updates are not made up for
+    // if this program was suspended, missed updates are not made up for
     next = std::max(next + kPeriod, std::chrono::steady_clock::now());
     std::this_thread::sleep_until(next);
   }
-  drive.Update(std::nullopt);  // gives the lease back
+  drive.Update(std::nullopt);  // releases the lease
   return 130;
 }
 

@@ -13,9 +13,8 @@ class Option;
 
 namespace pliant::clients {
 
-// Reads where a program finds its server, and with which token and certificate it comes there: from
-// options, else from variables of the environment, else from a file of lines
-// `server = 10.0.0.2:50051`.
+// Address of the server, token and certificates: from options, else from environment variables,
+// else from a file of lines such as `server = 10.0.0.2:50051`.
 class ConnectionOptions {
  public:
   // Adds --server, --token-file, --tls, --ca, --cert and --key.

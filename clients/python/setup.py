@@ -1,9 +1,9 @@
 """Builds the wheel: `pip wheel clients/python` or `pip install clients/python`, from a tree of
 Pliant.
 
-The version is that of the tree. The messages are generated from proto/ by the protoc of grpcio-
-tools; the wheel requires a protobuf that can load them. The scenes of the environments and their
-robots are those in scenes/.
+The version is that of the tree. The messages are generated from proto/ by the protoc of
+grpcio-tools; the wheel requires a protobuf that can load them. The scenes of the environments and
+their robots are copied from scenes/.
 """
 
 import pathlib
@@ -34,8 +34,8 @@ def version():
 
 
 def dependencies():
-    """Generated messages load with a protobuf of their own version, up to the end of the next major
-    one."""
+    """Requirements. Generated messages load with protobuf from their own version to the end of the
+    next major one."""
     generated = protoc_version()
     major = int(generated.split(".")[0])
     return [
@@ -54,7 +54,7 @@ def protoc_version():
         generate(["pliant/v1/storage.proto"], pathlib.Path(folder))
         text = (pathlib.Path(folder) / "pliant/v1/storage_pb2.py").read_text()
     found = re.search(r"^# Protobuf Python Version: ([0-9.]+)", text, re.M)
-    return found[1] if found else "4.21.0"  # before they said so
+    return found[1] if found else "4.21.0"  # older protocs do not state a version
 
 
 def generate(protos, folder):

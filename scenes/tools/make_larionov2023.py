@@ -3,9 +3,9 @@
 
     python3 scenes/tools/make_larionov2023.py [--tennis-ball FREQUENCY OUT.vtk]
 
-A shell is a triangulated surface in layers: each triangle between two layers is a prism, which is cut into three tetrahedra
-in the order of its vertices' numbers, so that neighbours fit. FREQUENCY is the number of parts of an edge of the icosahedron
-(4 in the file that ships, 24 for 100 K tetrahedra).
+A shell consists of layers of a triangulated surface: the prism between a triangle in two layers is cut into three tetrahedra
+in the order of its vertex numbers, so that neighbours conform. FREQUENCY is the number of parts of an edge of the icosahedron
+(4 in the shipped file, 24 for 100 K tetrahedra).
 """
 
 import argparse
@@ -15,7 +15,7 @@ import pathlib
 
 MESHES = pathlib.Path(__file__).resolve().parents[1] / "meshes"
 
-# Box: outer edge, wall and cells across an edge [m].
+# Box: outer edge [m], and cells along an edge; the wall is one cell thick.
 BOX, CELLS = 0.08, 6
 
 # Tennis ball: outer radii of air, rubber and felt [m], and layers of rubber and felt.
@@ -32,7 +32,7 @@ def volume(a, b, c, d):
 
 
 def write(path, points, tetrahedra, labels=None):
-    """Legacy VTK, with tetrahedra of positive volume."""
+    """Writes legacy VTK, with tetrahedra of positive volume."""
     path.parent.mkdir(exist_ok=True)
     lines = ["# vtk DataFile Version 3.0", path.stem, "ASCII", "DATASET UNSTRUCTURED_GRID", f"POINTS {len(points)} double"]
     lines += [" ".join(f"{x:.9g}" for x in p) for p in points]
@@ -122,7 +122,7 @@ def make_box(path):
 
 
 def make_bowl(path):
-    """A cap of a hollow sphere, from a square of quads that is mapped to a disc: no vertex is a pole of many edges."""
+    """A cap of a hollow sphere, from a square of quads that is mapped to a disc, so that no vertex has many edges."""
     n = QUADS
     directions = []
     for i, j in itertools.product(range(n + 1), repeat=2):

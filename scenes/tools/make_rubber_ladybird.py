@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes the toy of scenes/rubber_ladybird.yaml, scenes/meshes/rubber_ladybird/ladybird.glb.
 
-A ladybird of rubber as binary glTF, y up, in metres: a closed surface with eyes, a groove between its wing cases, and a painted
-texture within.
+A rubber ladybird as binary glTF, y up, in metres: a closed surface with eyes, a groove between its wing cases, and an
+embedded texture.
 
     python3 scenes/tools/make_rubber_ladybird.py
 """
@@ -60,7 +60,7 @@ def color(way):
 
 
 def way_of(u, v):
-    """The direction at a place of the texture: longitude from the back, and height."""
+    """Direction at texture coordinates: longitude from the back, and height."""
     height, side = math.pi * (v - 0.5), 2 * math.pi * (u - 0.5)
     return direction(height, side)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the surface of scenes/rubber_pumpkin.yaml, scenes/meshes/rubber_pumpkin/pumpkin.stl.
 
-A flattened sphere with eight lobes and a dimple at either pole, as a binary STL in millimetres: what a scanner gives.
+A flattened sphere with eight lobes and a dimple at either pole, as a binary STL in millimetres, like a scan.
 
     python3 scenes/tools/make_rubber_pumpkin.py
 """

@@ -11,7 +11,7 @@ const protos = join(dirname(viewer), 'proto');
 const out = join(viewer, 'src', 'gen');
 const plugin = join(viewer, 'node_modules', '.bin', 'protoc-gen-es');
 
-// all of the API, which imports each other
+// all files of the API
 const sources = [
   ...readdirSync(join(protos, 'pliant', 'v1')).map((name) => `pliant/v1/${name}`),
   'google/rpc/status.proto',

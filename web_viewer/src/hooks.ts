@@ -16,7 +16,7 @@ export interface PliantHooks {
   readonly rigid: Record<string, { motion: string; position: number[]; quaternion: number[] }>; // w, x, y, z
   readonly soft: Record<string, SoftHook>;
   readonly points: Record<string, PointsHook>; // bodies of particles
-  readonly particle: ParticleInfo | null; // the one that was clicked
+  readonly particle: ParticleInfo | null; // the clicked one
   readonly textures: { loaded: number; failed: number };
   readonly forces: Record<string, { force: number[]; contacts: number }>; // [N]
   readonly contacts: number;

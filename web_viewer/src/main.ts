@@ -30,7 +30,7 @@ let selected = '';
 let choices: Driven[] = []; // targets that can be driven
 let driven: Driven | null = null;
 const groups = new Map<string, string>(); // chosen actuator group by robot; none: the whole robot
-let pulled = ''; // body or robot that the pointer pulls, or pulled last
+let pulled = ''; // lease target that the pointer pulls, or pulled last
 let latest: FrameInfo | null = null;
 let lastFrameAt = 0;
 
@@ -62,7 +62,7 @@ const files = new FilesView({
   open: (given) => client.open(given),
   cancel: () => client.cancelOpening(),
   refusal: () => {
-    if (watchesOnly()) return 'Your token has the role viewer: to make worlds of files, ask for one with the role operator.';
+    if (watchesOnly()) return 'Your token has the role viewer. To create worlds from files, use a token with the role operator.';
     const { state } = client.connection;
     return state === 'live' || state === 'no_world' ? '' : 'There is no connection to the server.';
   },
@@ -201,7 +201,7 @@ function showFrame(frame: FrameInfo, now: number): void {
   client.drawn(frame, buffers);
 }
 
-// The lease of what is pulled, while it is in use or refused, or that of the driven target.
+// The lease on the pulled target while it is in use or refused; otherwise that on the driven target.
 function leaseShown(): LeaseInfo {
   const lease = client.lease(pulled);
   return pulled && lease.state !== 'none' ? lease : client.lease(leaseOn(driven?.target ?? ''));
@@ -219,13 +219,13 @@ function robotOf(body: string): string {
   return client.world?.rigid.find(({ name }) => name === body)?.robot ?? '';
 }
 
-// Whether a spring moves a body: it is free, soft, or a link.
+// True if a spring can move a body: a free or soft body, or a link.
 function canPull(body: string): boolean {
   const motion = bodies.motion(body);
   return motion === 'SOFT' || motion === 'FREE' || robotOf(body) !== '';
 }
 
-// What a lease on a robot is asked for: the group that the user chose, or all of it.
+// Lease target of a robot: the group that the user chose, or the whole robot.
 function leaseOn(target: string): string {
   const group = groups.get(target);
   return group ? `${target}/${group}` : target;

@@ -113,7 +113,7 @@ test('a textured shape has the coordinates and colours of its render vertices', 
   expect(geometry.look?.image).toBe('abc');
   expect([...geometry.positions]).toEqual([0, 1, 0, 0, 0, 0, 1, 0, 0]); // in the order of the corners
   expect([...geometry.look!.coordinates!]).toEqual([0, 1, 0, 0, 1, 0]);
-  expect(geometry.look!.colors![2]).toBeCloseTo(0.5, 2); // 188 is half of the light
+  expect(geometry.look!.colors![2]).toBeCloseTo(0.5, 2); // sRGB 188 is half of the light
   expect([...geometry.look!.colors!.slice(3)]).toEqual([1, 0, 0, 0, 1, 0]);
 });
 
@@ -160,7 +160,7 @@ test('a carried surface moves with the nodes of a frame, and shows their field',
   const frame = decodeSoft(body, field, drawn[0] as SoftSurface, new BufferPool())!;
   const first = [0.5, 0.5, 0.5, 3, 0, 0, 0, 1.8, 0.2];
   first.forEach((x, i) => expect(frame.positions[i]).toBeCloseTo(x, 6));
-  // 10000 of a quarter, and no more than the largest value outside
+  // 40000 / 4 at the mean of the nodes, and 1.5 · 40000 outside the tetrahedron
   expect([...frame.field].filter((_, i) => i % 2 === 0).slice(0, 3)).toEqual([10000, 60000, 0]);
   expect(Math.hypot(...frame.normals.slice(0, 3))).toBeCloseTo(1, 5);
 });

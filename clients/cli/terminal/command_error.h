@@ -11,7 +11,7 @@ inline constexpr int kWrongUsage = 2;
 inline constexpr int kInvalidScene = 3;
 inline constexpr int kUnreachable = 4;    // no server answers, or a file cannot be read or written
 inline constexpr int kInterrupted = 130;  // by SIGINT or SIGTERM, as shells report it
-inline constexpr int kPipeClosed = 141;   // whoever read the output has gone, likewise
+inline constexpr int kPipeClosed = 141;   // the reader of the output is gone (SIGPIPE), likewise
 
 // Ends the command with an exit status and a message for stderr; none if it is empty.
 class CommandError : public std::runtime_error {

@@ -17,7 +17,7 @@ namespace {
 
 std::atomic<bool> has_screen{false};
 
-// The other screen and no cursor, and back.
+// Escape sequences: the alternate screen without a cursor, and back.
 constexpr char kEnter[] = "\033[?1049h\033[?25l";
 constexpr char kLeave[] = "\033[?25h\033[?1049l";
 
@@ -30,8 +30,8 @@ winsize GetSize() {
   return size;
 }
 
-// The beginning of a line that has at most `columns` characters. Escape sequences have no width,
-// and the bytes of a UTF-8 character that follow its first one neither.
+// The beginning of a line, with at most `columns` characters. Escape sequences and continuation
+// bytes of UTF-8 have no width.
 std::string_view Cut(std::string_view line, int columns) {
   bool in_escape = false;
   for (std::size_t i = 0; i < line.size(); ++i) {
@@ -123,7 +123,7 @@ void Screen::Draw(std::string_view text) {
 
 void RestoreTerminal() {
   if (!has_screen.exchange(false)) return;
-  // where nobody reads it any more, there is nothing to restore
+  // if the terminal is gone, there is nothing to restore
   [[maybe_unused]] const ssize_t written = write(STDOUT_FILENO, kLeave, sizeof kLeave - 1);
 }
 

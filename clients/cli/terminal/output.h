@@ -7,23 +7,23 @@
 
 namespace pliant::clients {
 
-// Writes to stdout at once. Throws CommandError when nobody reads it any more (kPipeClosed, without
-// a message) or when it cannot be written (the disk is full).
+// Writes to stdout without buffering. Throws CommandError when its reader is gone (kPipeClosed,
+// without a message) or when it cannot be written (the disk is full).
 void Print(std::string_view text);
 void PrintLine(std::string_view text);
 // The message as one line of JSON with the field names of the schema.
 std::string ToJson(const google::protobuf::Message& message);
 void PrintJson(const google::protobuf::Message& message);  // one line
 
-// Whether stdout is a terminal that understands escape sequences (TERM is not "dumb").
+// True if stdout is a terminal that understands escape sequences (TERM is not "dumb").
 bool IsLive();
-// Whether colours are wanted: a live terminal, and NO_COLOR is not set.
+// True if colours are wanted: a live terminal, and NO_COLOR is not set.
 bool HasColours();
 int TerminalColumns();
 int TerminalRows();
 
-// A screen that is drawn again and again, in place of the text of the terminal, which comes back at
-// the end.
+// The alternate screen of the terminal, for text that is redrawn. The destructor restores the
+// terminal.
 class Screen {
  public:
   Screen();
@@ -32,7 +32,7 @@ class Screen {
   void Draw(std::string_view text);  // lines, cut to the size of the terminal
 };
 
-// Gives back what a Screen took. Also at the end of a program that has no time.
+// Restores the terminal from a Screen, also when the program ends without destroying it.
 void RestoreTerminal();
 
 }  // namespace pliant::clients

@@ -1,5 +1,5 @@
-// A PD controller at 200 Hz on this side of the network: it moves a joint with a torque actuator to
-// a position. pd_controller HOST:PORT WORLD ROBOT JOINT POSITION SECONDS
+// A PD controller at 200 Hz in the client: it moves a joint with a torque actuator to a position.
+// pd_controller HOST:PORT WORLD ROBOT JOINT POSITION SECONDS
 
 #include <chrono>
 #include <cstdio>
@@ -26,7 +26,7 @@ absl::Status Run(char** argv) {
   if (!frames.ok()) return frames.status();
   const auto index = (*frames)->description()->FindJoint(robot, joint);
   if (!index.ok()) return index.status();
-  // the lease is renewed by itself, and given back at the end
+  // a thread renews the lease, and the destructor releases it
   auto lease = world.Acquire(robot);
   if (!lease.ok()) return lease.status();
   const auto commands = world.Command(*std::move(lease));
@@ -41,7 +41,7 @@ absl::Status Run(char** argv) {
       const double q = frame.joints.positions(*index), v = frame.joints.velocities(*index);
       const absl::Status sent =
           (*commands)->SendJointTargets({joint}, {kStiffness * (target - q) - kDamping * v});
-      if (!sent.ok()) return sent;  // the lease was lost: the reason is said
+      if (!sent.ok()) return sent;  // the lease was lost; the status has the reason
     }
     std::this_thread::sleep_until(next += kPeriod);
   }

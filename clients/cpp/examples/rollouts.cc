@@ -1,5 +1,5 @@
 // Rollouts in lockstep: forks a world, steps all copies with different commands in one call per
-// step, and says which one came out best. rollouts HOST:PORT WORLD BODY COPIES STEPS
+// step, and prints where the body ends in each. rollouts HOST:PORT WORLD BODY COPIES STEPS
 
 #include <cstdio>
 #include <cstdlib>

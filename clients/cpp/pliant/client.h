@@ -36,11 +36,11 @@ struct ClientOptions {
   std::string token_file{};  // its first line is the token; read again when it changes
   std::string token{};       // in place of a file
   std::string name{};        // of this client, as others see it on leases; empty: user@host
-  std::chrono::milliseconds timeout{10'000};  // of calls that are answered at once
-  // Of waits between two attempts to reach a server that is gone. They begin with a tenth of it.
+  std::chrono::milliseconds timeout{10'000};  // of quick calls (methods.h)
+  // Longest wait between attempts to reconnect. Waits grow from a tenth of it.
   std::chrono::milliseconds max_backoff{500};
-  // Connect asks the server for its version, and fails where there is none. If false, Connect does
-  // not touch the network.
+  // Connect asks the server for its version, and fails if none answers. If false, Connect does not
+  // use the network.
   bool checks_server = true;
 };
 
@@ -49,19 +49,19 @@ struct CallOptions {
   std::chrono::milliseconds timeout{0};
 };
 
-// The connection to one server, and everything that it can be asked.
+// A connection to one server, and its API.
 //
-// All methods of Client, World, Subscription, Lease and CommandStream may be called by any number
-// of threads at once. A Client lives until the last of what was made of it is gone. The connection
-// comes back by itself when it breaks: calls that were under way then fail with UNAVAILABLE and are
-// not repeated, subscriptions continue, leases and command streams end.
+// All methods of Client, World, Subscription, Lease and CommandStream are thread-safe. A Client
+// lives as long as any object that was made from it. A connection that breaks is re-established:
+// calls under way fail with UNAVAILABLE and are not repeated, subscriptions continue, leases and
+// command streams end.
 //
 // Errors are those of the server: code and message, and its details as payloads (errors.h).
-// UNAVAILABLE also says what to check. Names of worlds may be given with or without `worlds/`.
+// UNAVAILABLE also advises what to check. Names of worlds may be given with or without `worlds/`.
 class Client : public std::enable_shared_from_this<Client> {
  public:
   // INVALID_ARGUMENT for an address without a port or a file that cannot be read; UNAVAILABLE when
-  // no server answers, or none of gRPC; FAILED_PRECONDITION when its version does not fit.
+  // no gRPC server answers; FAILED_PRECONDITION when its version does not fit.
   static absl::StatusOr<std::shared_ptr<Client>> Connect(ClientOptions options = {});
   ~Client();  // cancels calls under way, and waits for their callbacks unless it is called in one
   Client(const Client&) = delete;
@@ -113,21 +113,21 @@ class Client : public std::enable_shared_from_this<Client> {
   // Version, build and features of the server. FAILED_PRECONDITION when its version does not fit
   // this client.
   absl::StatusOr<v1::ServerInfo> CheckServer();
-  // The name of the state in grpc.health.v1: SERVING, NOT_SERVING.
+  // State of the server as named in grpc.health.v1: SERVING, NOT_SERVING.
   absl::StatusOr<std::string> CheckHealth();
 
-  // Creates a world from a scene: `request` with all but `files`, which are found and sent where
-  // the server lacks them. `folder` is that of the scene, or of the imported files; empty: it names
-  // no files.
+  // Creates a world from a scene. `request` has everything except `files`, which are found and
+  // uploaded if the server lacks them. `folder` is that of the scene, or of the imported files;
+  // empty if they name no files.
   absl::StatusOr<World> CreateWorld(v1::CreateWorldRequest request, const std::string& folder = "",
                                     const UploadProgress& progress = nullptr);
   // The same from a scene file.
   absl::StatusOr<World> CreateWorldFromFile(const std::string& scene_file,
                                             v1::CreateWorldRequest request = {},
                                             const UploadProgress& progress = nullptr);
-  // One that exists. NOT_FOUND, naming those that there are, the most similar first.
+  // A world that exists. Otherwise NOT_FOUND, which lists the worlds there are, most similar first.
   absl::StatusOr<World> FindWorld(std::string_view name);
-  // The same without asking.
+  // The same without asking the server.
   World GetWorld(std::string_view name);
   // All pages of the list.
   absl::StatusOr<std::vector<v1::World>> ListWorlds(v1::ListWorldsRequest request = {});
@@ -137,14 +137,14 @@ class Client : public std::enable_shared_from_this<Client> {
 
   // Sends bytes to the server in chunks unless it has them, and returns their SHA-256.
   absl::StatusOr<std::string> Upload(std::string_view bytes);
-  // Writes the file of a recording. A download that was interrupted leaves FILE.part, with which
-  // the next one goes on if it is the beginning of the recording. Returns the size.
+  // Writes the file of a recording. An interrupted download leaves FILE.part, which the next one
+  // resumes if it is the beginning of the recording. Returns the size [B].
   absl::StatusOr<std::int64_t> FetchRecording(const std::string& recording,
                                               const std::string& file);
 
   const ClientOptions& options() const { return options_; }
 
-  // Of the library's own parts.
+  // For the library's own parts.
   const std::shared_ptr<Connection>& connection() const { return connection_; }
 
  private:
@@ -160,7 +160,7 @@ class Client : public std::enable_shared_from_this<Client> {
   const std::shared_ptr<Connection> connection_;
 };
 
-// worlds/NAME, recordings/NAME
+// Full names: worlds/NAME, recordings/NAME.
 std::string WorldName(std::string_view name);
 std::string RecordingName(std::string_view name);
 

@@ -25,18 +25,18 @@ struct Latency {
       0;  // of the last feedback: from receipt by the server to the step that applied it
 };
 
-// Commands to the target of one lease, and what comes back.
+// Sends commands to the target of one lease, and receives the answers.
 //
 // A heartbeat renews the lease between commands, so a target that holds its position keeps it;
 // motion (twists, rates, forces) ends 100 ms after the last command, whatever the heartbeat does.
 // The stream ends when the lease is lost or the connection breaks, with the reason; then no command
-// is sent again, and the target ramps to rest. Who wants to go on acquires a new lease.
+// is sent again, and the target ramps to rest. To continue, acquire a new lease.
 //
 // Thread-safe; sequence numbers follow the order of the calls of Send.
 class CommandStream {
  public:
-  // Each answer and each feedback, on a thread of this stream, which it may block: feedback is
-  // conflated by the server.
+  // Called with each answer and each feedback, on a thread of this stream. It may block: the server
+  // conflates feedback.
   using Feedback = std::function<void(const v1::CommandResponse&)>;
 
   // Takes the lease and releases it at the end.
@@ -49,14 +49,15 @@ class CommandStream {
   // the caller's, see CommandRequest. INVALID_ARGUMENT, naming the index, for a number that is not
   // finite; the reason when the stream has ended.
   absl::Status Send(v1::CommandRequest command);
-  // The commands that are used most.
+  // The most common commands.
   absl::Status SendJointTargets(const std::vector<std::string>& joints,
                                 const std::vector<double>& values);
   absl::Status SendGamepad(const v1::Gamepad& gamepad);
 
-  // OK while it is open; why it ended afterwards.
+  // OK while the stream is open, then the reason why it ended.
   absl::Status status() const;
-  // Waits until a command with this sequence number or a later one is answered. DEADLINE_EXCEEDED.
+  // Waits until a command with this sequence number or a later one is answered; DEADLINE_EXCEEDED
+  // on time-out.
   absl::Status WaitForAnswer(std::uint64_t sequence, std::chrono::milliseconds timeout);
   std::uint64_t last_sequence() const;
   // The last answer or feedback.

@@ -12,10 +12,10 @@
 
 namespace pliant {
 
-// What stays constant while a world runs, complete: all pages are joined, and large bodies are
-// fetched. Immutable, so any number of threads may read it.
+// The constant part of a world: all pages are joined, and large bodies are fetched. Immutable, so
+// any number of threads may read it.
 //
-// Errors of the searches are NOT_FOUND and name what there is, the most similar names first.
+// Searches fail with NOT_FOUND and list the existing names, the most similar first.
 class Description {
  public:
   // `message` must be complete: without a next page, and without bodies that are objects.
@@ -32,12 +32,12 @@ class Description {
 
   // Index of a joint in JointFrame, which lists the joints of all robots, robot by robot.
   absl::StatusOr<int> FindJoint(std::string_view robot, std::string_view joint) const;
-  // That of the first joint of a robot.
+  // Index of the first joint of a robot.
   int FirstJoint(int robot) const { return first_joints_[robot]; }
   int joint_count() const { return joint_count_; }
 
-  // Index among the positions of a frame in TIER_UNSPECIFIED of a vertex of a deformable body,
-  // which is numbered as in its volume mesh. NOT_FOUND for one below the surface.
+  // Index of a vertex of a deformable body, numbered as in its volume mesh, among the positions of
+  // a frame in TIER_UNSPECIFIED. NOT_FOUND for a vertex below the surface.
   absl::StatusOr<int> FindSurfaceVertex(int deformable, std::uint32_t volume_vertex) const;
 
   // Number of positions of a deformable body in frames: vertices of its surface, or points.

@@ -21,7 +21,7 @@ namespace pliant {
 // The pose X_WB of a rigid body in the world frame.
 struct RigidState {
   std::array<double, 7> pose{0, 0, 0, 1, 0, 0, 0};  // x, y, z [m], qw, qx, qy, qz
-  bool is_known = false;                            // a frame has had the body
+  bool is_known = false;                            // some frame had the body
   bool is_new = false;                              // the last frame had it
 
   Eigen::Vector3d p_WB() const { return {pose[0], pose[1], pose[2]}; }
@@ -53,24 +53,24 @@ struct DeformableState {
   v1::Tier tier{};
   // Quantisation: positions are exact to scale / 2 on each axis; zero if they are not quantised.
   std::array<double, 3> scale{};
-  std::vector<FieldState> fields;  // those that a frame has had
+  std::vector<FieldState> fields;  // that some frame had
   bool is_known = false;
   bool is_new = false;
 
   Eigen::Map<const Eigen::Matrix3Xd> positions() const {
     return {xyz.data(), 3, static_cast<Eigen::Index>(xyz.size()) / 3};
   }
-  // Null if no frame has had it.
+  // Null if no frame had it.
   const FieldState* Find(v1::FieldMeasure measure) const;
 };
 
 enum class ClockMode { kPaused, kRealTime, kFreeRun, kStepping };
 
-// The state of a world as frames tell it: the latest frame, completed with the latest of what it
-// leaves out. A reset or a restore of the world (`epoch`) drops all that was before.
+// The state of a world from its frames: the latest frame, completed with the latest values of the
+// parts that it leaves out. A reset or a restore of the world (`epoch`) drops all earlier values.
 //
-// Plain data without locks: one thread at a time. Copies into a Frame that had the same world
-// before allocate nothing.
+// Plain data without locks: one thread at a time. Copying into a Frame of the same world allocates
+// nothing.
 struct Frame {
   std::uint64_t id = 0;  // of the stream; it increases by one with every frame
   std::int64_t step = 0;
@@ -91,11 +91,11 @@ struct Frame {
   std::vector<v1::CommandEcho> commands;    // only the first `command_count` are of this frame
   int command_count = 0;
 
-  // Parsed only when it is asked for, since that allocates.
+  // Parsed on request only, because parsing allocates.
   v1::StepReport ParseReport() const;
   bool has_fault() const { return !fault_bytes.empty(); }
   v1::Fault ParseFault() const;
-  // Lists of contact points of a probe, of the last frame that had it.
+  // The last message of a probe, which also has lists of contact points.
   v1::ProbeFrame ParseProbe(int probe) const;
 
   std::string report_bytes, fault_bytes;  // serialised, as received
@@ -114,7 +114,7 @@ class FrameDecoder {
   absl::Status Decode(std::string_view frame_bytes);
   absl::Status Decode(const v1::Frame& frame);
 
-  // Waits for a keyframe: nothing is known.
+  // Forgets the state, before a stream that starts with a keyframe.
   void Clear();
 
   const Frame& frame() const { return frame_; }

@@ -36,13 +36,13 @@ class Lease {
   const std::string& id() const;
   const std::shared_ptr<Client>& client() const;
 
-  // OK while it is held; why it was lost afterwards. CANCELLED after Release.
+  // OK while it is held, then the reason why it was lost. CANCELLED after Release.
   absl::Status status() const;
-  // Called at most once when it is lost, on a thread of the lease; at once if it is lost already.
-  // The callback must not destroy the lease.
+  // Called at most once when the lease is lost, on a thread of the lease; at once if it is already
+  // lost. The callback must not destroy the lease.
   void OnLost(std::function<void(const absl::Status&)> callback);
 
-  // Gives it back; the target ramps to rest.
+  // Releases the lease; the target ramps to rest.
   absl::Status Release();
 
  private:

@@ -9,8 +9,8 @@
 
 namespace pliant {
 
-// What is called with a request, and what replies to it. Each request message belongs to one method
-// of the API, so `client->Call(request)` needs no more than the request.
+// Method and response of a request. Each request message belongs to one method of the API, so
+// `client->Call(request)` needs only the request.
 template <typename Request>
 struct MethodOf;
 

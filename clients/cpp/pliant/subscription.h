@@ -14,15 +14,15 @@ namespace pliant {
 
 class Client;
 
-// The frames of a world, as they come: given to a callback, and kept in a slot that has the latest.
+// Receives the frames of a world: calls a callback with each, and keeps the latest.
 //
-// Each subscription has a thread of its own, on which the callback runs. While the callback takes
-// its time, the server conflates: the next frame is the latest state, never a queue. A callback
-// that blocks or throws affects no other subscription; one that throws ends its own with INTERNAL.
+// Each subscription has its own thread, on which the callback runs. While the callback is slow, the
+// server conflates: the next frame is the latest state, never a queue. A callback that blocks or
+// throws affects no other subscription; one that throws ends its own with INTERNAL.
 //
-// When the connection breaks, the subscription waits for the server and goes on. A frame that does
-// not match the description makes it ask for the description again, once; if it still does not
-// match, the subscription ends with FAILED_PRECONDITION. It ends, too, when the world is deleted.
+// When the connection breaks, the subscription waits for the server and continues. After a frame
+// that does not match the description it fetches the description again, once; if frames still do
+// not match, it ends with FAILED_PRECONDITION. It also ends when the world is deleted.
 //
 // All methods may be called by any thread, but the destructor not in the callback.
 class Subscription {
@@ -47,13 +47,13 @@ class Subscription {
   void Change(v1::Subscription request);
 
   void Cancel();
-  // OK while it runs; why it ended afterwards. CANCELLED by Cancel.
+  // OK while it runs, then the reason why it ended. CANCELLED by Cancel.
   absl::Status status() const;
   // Waits until it has ended.
   absl::Status Wait();
 
   DescriptionPtr description() const;  // of the latest frame
-  int reconnects() const;              // how often the connection was made again
+  int reconnects() const;              // number of reconnections
 
  private:
   class Worker;

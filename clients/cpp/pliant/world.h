@@ -24,8 +24,8 @@ class Client;
 
 // A world on a server, by its name. A value: copies name the same world. Thread-safe.
 //
-// Every method waits for the reply. Those that take a request of the API fill in its name; the same
-// requests go to Client::CallAsync where the caller does not want to wait.
+// Every method waits for the reply. Those that take a request of the API fill in its name. To avoid
+// waiting, give the same requests to Client::CallAsync.
 class World {
  public:
   World(std::shared_ptr<Client> client, std::string name, std::vector<std::string> warnings = {})
@@ -33,7 +33,7 @@ class World {
 
   const std::string& name() const { return name_; }  // worlds/{world_id}
   const std::shared_ptr<Client>& client() const { return client_; }
-  // What the server mended or ignored in the scene and its files, if this client created the world.
+  // The server's corrections to the scene and its files, if this client created the world.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
   absl::StatusOr<v1::World> Get() const;
@@ -43,7 +43,7 @@ class World {
 
   // Advances the world, which must be paused.
   absl::StatusOr<v1::StepWorldResponse> Step(int steps = 1) const;
-  // With commands that hold through these steps, probes, and a frame of the last one.
+  // The same with commands that hold through these steps, probes, and a frame of the last one.
   absl::StatusOr<v1::StepWorldResponse> Step(v1::StepWorldRequest request) const;
   // Probes of the scene by name; without names, all of them.
   absl::StatusOr<v1::ProbeWorldResponse> Probe(const std::vector<std::string>& names = {}) const;
@@ -55,7 +55,7 @@ class World {
   absl::StatusOr<v1::World> RunFreely() const;            // as fast as the server can
   absl::StatusOr<v1::World> Reset() const;                // to time zero
 
-  // States: bytes that Restore takes, in this world or another one of the same model.
+  // States: bytes for RestoreState, in this world or another one of the same model.
   absl::StatusOr<std::string> SaveState(std::string* state_hash = nullptr) const;
   absl::StatusOr<v1::World> RestoreState(std::string_view state) const;
   // Checkpoints that the server keeps of a durable world.

@@ -10,7 +10,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kKept{1};  // a lease without a control that is used
+constexpr std::chrono::seconds kKept{1};  // how long a lease is kept without use of a control
 
 void FindGripper(const v1::RobotDescription& robot, DriveTarget* target) {
   for (const v1::ControllerDescription& controller : robot.controllers()) {
@@ -82,9 +82,9 @@ Drive::Drive(World world, std::vector<DriveTarget> targets, std::size_t current,
       current_(current) {}
 
 void Drive::Update(const std::optional<PadState>& pad) {
-  // nobody holds the controls any more
+  // no gamepad
   if (!pad) {
-    LetGo();
+    Release();
     last_ = {};
     return;
   }
@@ -92,13 +92,13 @@ void Drive::Update(const std::optional<PadState>& pad) {
   last_ = *pad;
   const SteadyClock::time_point now = SteadyClock::now();
   if (commands_ != nullptr && !commands_->status().ok()) {
-    // the lease was taken over, or the connection broke: the controls must be let go of first
+    // the lease was taken over, or the connection broke: the controls must be released first
     problem_ = std::string(commands_->status().message());
     commands_.reset();
     has_moved_ = true;
   }
   if (!IsUsed(*pad)) {
-    // the end of a motion is said at once, and does not wait until the server misses commands
+    // send the end of a motion at once, instead of letting the command time out
     if (commands_ != nullptr && has_moved_ && !targets_[current_].maps_gamepad) {
       v1::CommandRequest rest;
       *rest.mutable_twist() = MakeTwist({}, 0);
@@ -111,11 +111,11 @@ void Drive::Update(const std::optional<PadState>& pad) {
       Send(std::move(rest));
     }
     has_moved_ = false;
-    if (now - used_at_ > kKept) LetGo();
+    if (now - used_at_ > kKept) Release();
     return;
   }
   if (commands_ == nullptr && (has_moved_ || !Take())) {
-    has_moved_ = true;  // one attempt for each time that the controls are used
+    has_moved_ = true;  // one attempt per use of the controls
     return;
   }
   used_at_ = now;
@@ -141,7 +141,7 @@ void Drive::Act(const PadState& pad) {
         status.ok() ? "stopped; `pliant resume` lifts the stop" : std::string(status.message());
   }
   if (WasPressed(pad, kNext) && targets_.size() > 1) {
-    LetGo();
+    Release();
     current_ = (current_ + 1) % targets_.size();
     is_gripping_ = false;
     problem_.clear();
@@ -183,7 +183,7 @@ void Drive::Send(v1::CommandRequest command) {
   if (!refused.empty()) problem_ = refused;
 }
 
-void Drive::LetGo() {
+void Drive::Release() {
   commands_.reset();
   has_moved_ = false;
 }

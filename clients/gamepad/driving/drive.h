@@ -14,8 +14,8 @@
 
 namespace pliant::clients {
 
-// What can be driven in a world: a KINEMATIC body, a robot that maps the gamepad itself, or the
-// tool of a robot.
+// A target that can be driven: a KINEMATIC body, a robot that maps the gamepad itself, or the tool
+// of a robot.
 struct DriveTarget {
   std::string name;          // of the body or the robot
   std::string controller{};  // of a tool
@@ -28,16 +28,16 @@ struct DriveTarget {
 
 std::vector<DriveTarget> ListDriveTargets(const v1::WorldDescription& world);
 
-// Drives one target after the other from the states of a gamepad. A lease is held while a control
-// is used (hold to run) and for a second afterwards; it is given back at once when the gamepad
-// goes.
+// Drives one target at a time from the states of a gamepad. A lease is held while a control is used
+// (hold to run) and for a second afterwards; it is released at once when the gamepad is unplugged.
 class Drive {
  public:
-  // NOT_FOUND, with what to do, if nothing can be driven or there is no such target.
+  // NOT_FOUND, with advice, if nothing can be driven or there is no such target. `speed` is that
+  // of a full deflection [m/s].
   static absl::StatusOr<std::unique_ptr<Drive>> Begin(const World& world, const std::string& target,
                                                       double speed, bool takeover);
 
-  // Takes the state of the gamepad; none: it is unplugged. Call it at about 60 Hz.
+  // Takes the state of the gamepad; nullopt if it is unplugged. Call it at about 60 Hz.
   void Update(const std::optional<PadState>& pad);
 
   const DriveTarget& target() const { return targets_[current_]; }
@@ -45,13 +45,13 @@ class Drive {
   Latency latency() const { return commands_ == nullptr ? Latency{} : commands_->latency(); }
   // Size of the contact force on the target [N], from the last feedback.
   double force() const;
-  // What went wrong last; empty: nothing since the target was taken.
+  // The last problem; empty if there was none since the target was taken.
   const std::string& problem() const { return problem_; }
 
  private:
   Drive(World world, std::vector<DriveTarget> targets, std::size_t current, double speed,
         bool takeover);
-  void LetGo();
+  void Release();
   bool Take();
   void Send(v1::CommandRequest command);
   void Act(const PadState& pad);
@@ -65,7 +65,7 @@ class Drive {
   std::unique_ptr<CommandStream> commands_;
   PadState last_;
   bool is_gripping_ = false;
-  bool has_moved_ = false;  // since the controls were let go of
+  bool has_moved_ = false;  // since the controls were released
   std::chrono::steady_clock::time_point used_at_;
   std::string problem_;
 };

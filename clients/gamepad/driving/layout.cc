@@ -14,7 +14,7 @@ bool IsAction(std::size_t button) {
   return button == kStop || button == kGrip || button == kNext;
 }
 
-// A stick with a circular dead zone, and the rest rescaled to the full range.
+// Applies a circular dead zone to a stick and rescales the rest to the full range.
 std::array<double, 2> OutsideDeadZone(double x, double y) {
   const double length = std::hypot(x, y);
   if (!(length > kDeadZone)) return {0, 0};

@@ -30,15 +30,15 @@ enum PadButton : std::uint8_t {
   kSlow = 10,
 };
 
-// Value of a stick from that of SDL, −32768 to 32767, and of a trigger, 0 to 32767.
+// Scale SDL's values: sticks from −32768 … 32767 to [−1, 1], triggers from 0 … 32767 to [0, 1].
 double ScaleStick(std::int16_t value);
 double ScaleTrigger(std::int16_t value);
 
-// Whether anything but the actions (stop, grip, next) is used: a stick out of its dead zone, or a
-// button. What is not used is let go of.
+// True if a control other than the actions (stop, grip, next) is used: a stick out of its dead
+// zone, or a button.
 bool IsUsed(const PadState& pad);
 
-// The state as a command of a robot that maps it itself. Buttons of actions are left out.
+// The state as a command for a robot that maps it itself. Action buttons count as released.
 v1::Gamepad MakeGamepad(const PadState& pad);
 
 // The twist of a body or a tool, in the world frame: the left stick moves it in the horizontal

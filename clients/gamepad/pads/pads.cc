@@ -11,7 +11,7 @@ namespace {
 
 constexpr unsigned kRumbleTime = 200;  // [ms]
 
-// The buttons of SDL in the order of the standard layout; the triggers are axes there.
+// SDL's buttons in the order of the standard layout. The triggers are axes in SDL.
 constexpr std::array<SDL_GameControllerButton, 17> kButtons{
     SDL_CONTROLLER_BUTTON_A,
     SDL_CONTROLLER_BUTTON_B,
@@ -35,7 +35,7 @@ constexpr std::array<SDL_GameControllerButton, 17> kButtons{
 }  // namespace
 
 Pads::Pads() {
-  // there is no window: events come all the same, and signals are the program's own
+  // receive events without a window, and leave signals to the program
   SDL_SetHint(SDL_HINT_JOYSTICK_ALLOW_BACKGROUND_EVENTS, "1");
   SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1");
   if (SDL_Init(SDL_INIT_GAMECONTROLLER) != 0)

@@ -10,26 +10,26 @@ struct _SDL_GameController;
 
 namespace pliant::clients {
 
-// The gamepads of this machine, by SDL's database of controllers. They may come and go. Call it on
-// one thread.
+// The gamepads of this machine that are in SDL's controller database. They may be plugged in and
+// unplugged at any time. Use it on one thread.
 class Pads {
  public:
-  // Throws std::runtime_error when SDL cannot look at the devices.
+  // Throws std::runtime_error when SDL cannot access the devices.
   Pads();
   ~Pads();
   Pads(const Pads&) = delete;
 
-  // Takes note of what was plugged in, unplugged and pressed. The first gamepad stays in use until
-  // it is unplugged.
+  // Handles gamepads that were plugged in or unplugged, and reads the controls. The first gamepad
+  // stays in use until it is unplugged.
   void Update();
 
-  // None if no gamepad that can be used is plugged in.
+  // nullopt if no usable gamepad is plugged in.
   std::optional<PadState> state() const { return state_; }
   const std::string& name() const { return name_; }
-  // Devices that are no gamepads SDL knows, by name.
+  // Names of devices that SDL does not know as gamepads.
   const std::vector<std::string>& unknown() const { return unknown_; }
 
-  // Lets the gamepad shake, 0 to 1, for a fifth of a second. Nothing where it cannot.
+  // Rumbles with a strength of 0 to 1 for 0.2 s, if the gamepad can.
   void Rumble(double strength);
 
  private:

@@ -8,7 +8,7 @@
         for frame in world.frames(fields=["VON_MISES_STRAIN"]):
             print(frame.time, frame["ball"].positions.shape)
 
-docs/python.md of Pliant is a quick start. `pliant.envs` has environments for Gymnasium.
+docs/python.md in Pliant's tree is a quick start. `pliant.envs` has environments for Gymnasium.
 """
 
 import os
@@ -20,10 +20,10 @@ def _import_grpc() -> None:
 
     By default, gRPC's C library restarts its threads in a forked child, while its Python layer does
     nothing. These threads complete calls for which threads of the parent waited; the child has no
-    such threads, and hangs or aborts. With the switch, the Python layer ends its own threads before
-    a fork, and closes the child's copies of channels.
+    such threads, and hangs or aborts. With the variable set, the Python layer ends its own threads
+    before a fork, and closes the child's copies of channels.
 
-    gRPC reads the switch once, while it is imported. A value that the user gave is respected, and
+    gRPC reads the variable once, while it is imported. A value from the user is respected, and
     processes started from this one do not inherit ours.
     """
     switch = "GRPC_ENABLE_FORK_SUPPORT"

@@ -23,8 +23,8 @@ from pliant.v1 import control_pb2, objects_pb2, record_pb2, stream_pb2, world_pb
 Message = Any  # of the generated modules
 
 DEFAULT_ADDRESS = "127.0.0.1:50051"
-CALL_TIMEOUT = 10.0  # [s], of calls that take no longer than a reply
-RECONNECT_TIMEOUT = 10.0  # [s] for which a call waits for a server that was there before
+CALL_TIMEOUT = 10.0  # [s], of quick calls
+RECONNECT_TIMEOUT = 10.0  # [s], how long a call waits for a server that was reachable before
 _MAX_MESSAGE = 256 << 20
 _OPTIONS = [
     ("grpc.max_receive_message_length", _MAX_MESSAGE),
@@ -34,9 +34,9 @@ _OPTIONS = [
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.http2.max_pings_without_data", 0),
     ("grpc.enable_http_proxy", 0),
-    # a server that listens again is found within a second
+    # reconnect within a second after the server listens again
     ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.min_reconnect_backoff_ms", 5_000),  # that one attempt may take
+    ("grpc.min_reconnect_backoff_ms", 5_000),  # limit of one attempt
     ("grpc.max_reconnect_backoff_ms", 600),
     ("grpc.use_local_subchannel_pool", 1),
     ("grpc.client_idle_timeout_ms", 2**31 - 1),
@@ -52,7 +52,7 @@ _MODULES = {
 
 class Backoff:
     """Waits between attempts to connect: 0.1 s, growing to 0.6 s, with ±20 % jitter so that clients
-    do not come together.
+    do not reconnect at the same moment.
 
     >>> waits = Backoff(random=lambda: 0.5)
     >>> [round(waits.next(), 3) for _ in range(6)]
@@ -120,7 +120,7 @@ def _read(path: Union[str, "os.PathLike[str]"], what: str) -> bytes:
 
 
 class Connection:
-    """Calls to one server. Any number of threads may use it, but no forked child."""
+    """Calls to one server. Thread-safe, but not for use in a forked child."""
 
     def __init__(
         self,
@@ -174,8 +174,7 @@ class Connection:
             self._channel = grpc.insecure_channel(self.address, _OPTIONS)
         self._channel.subscribe(self._on_state, try_to_connect=True)
 
-    # --- life -------------------------------------------------------------------------------------
-    # ------------------
+    # --- connection -------------------------------------------------------------------------------
 
     def close(self) -> None:
         if self._closed or self.is_inherited:
@@ -184,14 +183,14 @@ class Connection:
         with self._changed:
             self._changed.notify_all()
         self._channel.unsubscribe(self._on_state)
-        # the channel's own thread looks every 0.2 s whether anyone wants to know its state
+        # the channel's thread checks every 0.2 s whether its state still has subscribers
         later = threading.Timer(0.5, self._channel.close)
         later.daemon = True
         later.start()
 
     @property
     def is_inherited(self) -> bool:
-        """Whether this is a forked child's copy. Its locks may be held by threads that the child
+        """True in a forked child. The locks of its copy may be held by threads that the child
         lacks."""
         return os.getpid() != self._process
 
@@ -206,7 +205,7 @@ class Connection:
                 self._was_ready = True
             self._changed.notify_all()
         if state is grpc.ChannelConnectivity.IDLE and self._was_ready and not self._closed:
-            # a connection that broke is made again at once, not with the next call
+            # reconnect at once, not with the next call
             self._channel.subscribe(_ignore_state, try_to_connect=True)
             self._channel.unsubscribe(_ignore_state)
 
@@ -215,7 +214,7 @@ class Connection:
         return self._state is grpc.ChannelConnectivity.READY
 
     def check(self) -> None:
-        """Raises where the connection cannot be used: in a forked child, or after close()."""
+        """Raises if the connection cannot be used: in a forked child, or after close()."""
         if self.is_inherited:
             raise errors.Forked(
                 f"the connection to {self.address} was made by process {self._process}, before this one was forked from it; "
@@ -227,8 +226,8 @@ class Connection:
             )
 
     def wait_for_server(self) -> None:
-        """Waits while the connection is being made anew, since nothing was sent yet. Raises
-        Unreachable if it takes too long."""
+        """Waits while a broken connection is re-established. Raises Unreachable if it takes too
+        long."""
         self.check()
         if self.is_connected or not self._was_ready:
             return
@@ -248,14 +247,12 @@ class Connection:
         )
 
     # --- calls ------------------------------------------------------------------------------------
-    # ------------------
 
     def call(
         self, method: str, request: Message, *, timeout: Optional[float] = -1, repeat: bool = False
     ) -> Message:
-        """Calls SERVICE/METHOD. `timeout`: None for calls that may take long. `repeat`: it changes
-        nothing, so that it may be sent again when the connection breaks; other calls are never
-        repeated."""
+        """Calls SERVICE/METHOD. `timeout`: None for calls that may take long. `repeat`: the call
+        changes nothing, so it may be repeated when the connection breaks; other calls never are."""
         self.wait_for_server()
         invoke = self._method(method)
         seconds = self.timeout if timeout == -1 else timeout
@@ -291,7 +288,7 @@ class Connection:
         return self._error(error, method, False)
 
     def raw_call(self, method: str) -> Any:
-        """A method whose request is bytes."""
+        """A method whose request is serialised."""
         return self._method(method, True)
 
     @property
@@ -336,7 +333,7 @@ class Connection:
         return errors.from_rpc(error, f"{name} at {self.address}")
 
     def diagnose(self, details: str) -> errors.PliantError:
-        """Why no connection comes about, as far as the port tells."""
+        """Finds why no connection can be made, by probing the port."""
         host, _, port = self.address.rpartition(":")
         host = host.strip("[]")
         try:

@@ -1,8 +1,6 @@
-"""Commands to bodies and robots. Each is checked before it is sent: shapes, and that its numbers
-are finite.
+"""Commands to bodies and robots. Shapes, and that numbers are finite, are checked at once.
 
-Which joints, links and controllers there are is checked by `Command.message`, which the methods
-that send commands call.
+`Command.message` checks names of joints and controllers; the methods that send commands call it.
 """
 
 from __future__ import annotations
@@ -22,12 +20,12 @@ Targets = Union[Mapping[str, float], Vector]
 
 
 class Command(NamedTuple):
-    """A command, apart from its target. Made by the functions below."""
+    """A command without its target. Made by the functions below."""
 
     kind: str  # name of the field of CommandRequest and TargetCommand
     body: Any  # its message
     controller: str = ""
-    order: bool = False  # joints are those with an actuator, in order: their names are filled in for the target
+    order: bool = False  # one value for each driven joint, whose names `message` fills in
 
     def message(self, description: Description, target: str) -> "Command":
         """The command for a target, with its names checked and filled in."""
@@ -105,7 +103,7 @@ def finite(place: str, values: Any, count: Optional[int] = None) -> list[float]:
 def within(
     place: str, values: Any, low: npt.NDArray[Any], high: npt.NDArray[Any]
 ) -> npt.NDArray[np.float64]:
-    """Numbers within bounds, of the shape of the bounds.
+    """An array of numbers within bounds, with the shape of the bounds.
 
     >>> low, high = np.array([-1.0, 0.0]), np.array([1.0, 0.5])
     >>> within("action", [0, 0.5], low, high)
@@ -125,7 +123,7 @@ def within(
         raise errors.ActionError(
             f"{place}: the shape {array.shape} is not allowed; expected {low.shape}", place=place
         )
-    wrong = np.argwhere(~((array >= low) & (array <= high)))  # not a number is in no interval
+    wrong = np.argwhere(~((array >= low) & (array <= high)))  # NaN is in no interval
     if len(wrong):
         at = tuple(wrong[0])
         where = place + "".join(f"[{i}]" for i in at)
@@ -145,7 +143,7 @@ def _number(place: str, value: float) -> float:
 
 
 def twist(linear: Vector = (0, 0, 0), angular: Vector = (0, 0, 0), controller: str = "") -> Command:
-    """A velocity of a KINEMATIC body, or of the link of a differential_ik controller [m/s],
+    """Velocity of a KINEMATIC body, or of the link of a differential_ik controller [m/s],
     [rad/s]."""
     body = control_pb2.Twist(
         linear=finite("linear", linear, 3), angular=finite("angular", angular, 3)
@@ -154,8 +152,8 @@ def twist(linear: Vector = (0, 0, 0), angular: Vector = (0, 0, 0), controller: s
 
 
 def pose(position: Vector, quaternion: Vector = (1, 0, 0, 0), controller: str = "") -> Command:
-    """A target pose of a KINEMATIC body, or of the link of a differential_ik controller; quaternion
-    (w, x, y, z)."""
+    """Target pose of a KINEMATIC body, or of the link of a differential_ik controller: position
+    [m], quaternion (w, x, y, z)."""
     body = control_pb2.BodyPose(
         position=finite("position", position, 3), quaternion=finite("quaternion", quaternion, 4)
     )
@@ -163,8 +161,8 @@ def pose(position: Vector, quaternion: Vector = (1, 0, 0, 0), controller: str = 
 
 
 def joint_targets(targets: Targets) -> Command:
-    """Targets of a robot's actuators, by joint, or of all of them in order; positions, rates or
-    efforts by the kind of actuator.
+    """Targets of a robot's actuators, by joint, or of all of them in order: positions, rates or
+    efforts, depending on the actuator.
 
     >>> joint_targets({"elbow": 0.5}).body.values
     [0.5]
@@ -186,8 +184,8 @@ def joint_targets(targets: Targets) -> Command:
 
 
 def gripper(controller: str, position: float, force: Optional[float] = None) -> Command:
-    """A target position of a gripper's joints [m], [rad], and a limit on the force of each
-    joint."""
+    """Target position of a gripper's joints [m], [rad], and a limit on the effort of each joint
+    [N], [N·m]."""
     body = control_pb2.GripperTarget(controller=controller, position=_number("position", position))
     if force is not None:
         body.force = _number("force", force)
@@ -197,8 +195,8 @@ def gripper(controller: str, position: float, force: Optional[float] = None) -> 
 def gains(
     joints: Sequence[str], stiffness: Vector = (), damping: Vector = (), effort_limit: Vector = ()
 ) -> Command:
-    """Gains of a robot's actuators; a list has one number for each joint, or none where those gains
-    stay."""
+    """Gains of a robot's actuators. A list has one number for each joint, or none to leave those
+    gains unchanged."""
     lists = {"stiffness": stiffness, "damping": damping, "effort_limit": effort_limit}
     numbers = {
         name: finite(name, values, len(joints) if len(values) else 0)
@@ -218,7 +216,8 @@ def spring(
     max_force: Optional[float] = None,
 ) -> Command:
     """A spring and damper that pull a point of a free body or link, or a vertex of a deformable
-    body, towards an anchor."""
+    body, towards an anchor in the world frame [m]. stiffness [N/m], damping [N·s/m], max_force
+    [N]."""
     body = control_pb2.Spring(
         link=link,
         anchor=finite("anchor", anchor, 3),
@@ -239,7 +238,7 @@ def wrench(
     point: Optional[Vector] = None,
     vertex: Optional[int] = None,
 ) -> Command:
-    """A force at a point of a body and a torque on it, world frame [N], [N·m]."""
+    """A force at a point of a body, and a torque on it; world frame [N], [N·m]."""
     body = control_pb2.Wrench(
         link=link,
         force=finite("force", force, 3),
@@ -251,7 +250,7 @@ def wrench(
 
 
 def gamepad(axes: Vector = (), buttons: Vector = ()) -> Command:
-    """The state of a gamepad in the standard layout, of a robot with a gamepad profile."""
+    """The state of a gamepad in the standard layout, for a robot with a gamepad profile."""
     return Command(
         "gamepad",
         control_pb2.Gamepad(axes=finite("axes", axes), buttons=finite("buttons", buttons)),

@@ -1,5 +1,4 @@
-"""What stays constant while a world runs: bodies, robots, joints, probes, and where frames have
-them."""
+"""The constant part of a world: bodies, robots, joints and probes, and their indices in frames."""
 
 from __future__ import annotations
 
@@ -91,14 +90,14 @@ class DeformableBody:
     message: Any  # pliant.v1.DeformableDescription
 
     def size(self, decimated: bool) -> int:
-        """How many vertices or points frames have."""
+        """Number of vertices or points in frames."""
         if decimated and len(self.decimated_vertices):
             return len(self.decimated_vertices)
         return self.points or len(self.rest_positions)
 
 
 class Description:
-    """Names of a world and their numbers in frames."""
+    """Names in a world and their indices in frames."""
 
     def __init__(self, message: Any) -> None:
         self.message = message  # pliant.v1.WorldDescription
@@ -146,7 +145,7 @@ class Description:
         return self.world
 
     def body(self, name: str) -> Any:
-        """A RigidBody or DeformableBody by its name; links are called robot/link."""
+        """A RigidBody or DeformableBody by its name; that of a link is robot/link."""
         bodies: dict[str, Any] = {**self._rigid, **self._deformables}
         return _find("body", name, bodies, self.where)
 
@@ -154,7 +153,7 @@ class Description:
         return _find("robot", name, self._robots, self.where)
 
     def joint(self, name: str) -> Joint:
-        """A joint, called robot/joint."""
+        """A joint by its name robot/joint."""
         robot, slash, joint = name.partition("/")
         if slash and robot in self._robots:
             return self._robots[robot].joint(joint)
@@ -174,7 +173,7 @@ class Description:
         return name
 
     def check_target(self, name: str) -> str:
-        """Raises unless a lease or a command can be about it: a body, a robot, or robot/group."""
+        """Raises unless this is a target of leases: a body, a robot or robot/group."""
         groups = {f"{robot.name}/{group}" for robot in self.robots for group in robot.groups}
         links = {f"{robot.name}/" for robot in self.robots}
         bodies = {
@@ -275,8 +274,7 @@ def number_of_field(name: str) -> int:
 
 
 class Descriptions:
-    """Fetches descriptions: their pages, and the bodies that are objects, which are kept by their
-    hashes."""
+    """Fetches descriptions: their pages, and bodies that are objects, which are cached by hash."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

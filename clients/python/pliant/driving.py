@@ -21,12 +21,12 @@ _HEARTBEAT = 0.3  # [s]; a lease lapses after 1 s
 _ENDED = (
     "lease ",
     "there is no lease",
-)  # begins of the reasons for which there is no lease any more
+)  # beginnings of reasons that mean that the lease has ended
 _REPEAT = 0.03  # [s]; motion ends 100 ms after its last command
 
 
 class Latency(NamedTuple):
-    """Measured on the last thousand commands [s]."""
+    """Latencies of the last thousand commands [s]."""
 
     commands: int
     round_trip_median: float  # from sending a command to its answer
@@ -35,7 +35,7 @@ class Latency(NamedTuple):
 
 
 class Feedback(NamedTuple):
-    """What became of a command."""
+    """The server's answer to a command."""
 
     sequence: int
     applied_step: int  # 0: not applied yet
@@ -46,12 +46,12 @@ class Feedback(NamedTuple):
 
 
 class Lease:
-    """The right to command one target, which is kept as long as this object is open.
+    """The right to command one target, held until this object is closed.
 
-    A thread renews the lease; `send` sends a command, which for motion holds 100 ms, and `send(…,
-    hold=SECONDS)` repeats it for so long. There is no unbounded repetition: a program that hangs
-    lets go. When the lease is lost, every use raises LeaseLost with the reason, and nothing is sent
-    again, not even when the connection is back. Close it, or use it in a `with` statement.
+    A thread renews the lease. `send` sends a command, which holds for 100 ms if it is a motion, and
+    `send(…, hold=SECONDS)` repeats it for that time. There is no unbounded repetition, so a program
+    that hangs stops its target. When the lease is lost, every use raises LeaseLost with the reason,
+    and nothing is sent again, even after a reconnection. Close it, or use it in a `with` statement.
     """
 
     def __init__(
@@ -73,9 +73,9 @@ class Lease:
         self._queue: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
         self._sequence = 0
         self._sent_at = time.monotonic()
-        self._held: Optional[tuple[Command, float]] = None  # repeated motion, and until when
+        self._held: Optional[tuple[Command, float]] = None  # repeated command, and its end [s]
         self._lost = ""
-        self._refusal = ""  # of a command, until it is raised
+        self._refusal = ""  # of a command, to be raised by the next use
         self._closed = False
         self._feedback: Optional[Feedback] = None
         self._trips: "collections.deque[float]" = collections.deque(maxlen=1000)
@@ -93,11 +93,10 @@ class Lease:
         threading.Thread(target=self._beat, name="pliant heartbeat", daemon=True).start()
 
     # --- commands ---------------------------------------------------------------------------------
-    # ------------------
 
     def send(self, command: Command, *, hold: float = 0, epoch: Optional[int] = None) -> int:
-        """Sends a command and returns its number. `epoch` of the last frame seen: the command is
-        refused if the world was reset since."""
+        """Sends a command and returns its sequence number. With the `epoch` of the last frame seen,
+        the command is refused if the world was reset since."""
         self.check()
         command = command.message(self._description(), self.target)
         with self._lock:
@@ -120,7 +119,7 @@ class Lease:
         return self._sequence
 
     def wait_applied(self, sequence: int, timeout: float = 5.0) -> Feedback:
-        """Waits until a step has applied the command, or a later one."""
+        """Waits until a step has applied the command or a later one."""
         self.check()
         with self._lock:
             self._lock.wait_for(
@@ -134,8 +133,8 @@ class Lease:
         )
 
     def wait_answered(self, sequence: int, timeout: float = 5.0) -> None:
-        """Waits until the server has taken the command. Raises LeaseLost if it was refused because
-        the lease ended."""
+        """Waits until the server has answered the command. Raises LeaseLost if it was refused
+        because the lease ended."""
         self.check()
         with self._lock:
             answered = self._lock.wait_for(
@@ -149,7 +148,6 @@ class Lease:
         return bool(self._lost or self._closed or self._refusal)
 
     # --- state ------------------------------------------------------------------------------------
-    # ------------------
 
     def check(self) -> None:
         """Raises LeaseLost if the lease has ended, and Refused if an earlier command was refused."""
@@ -190,7 +188,7 @@ class Lease:
         )
 
     def close(self) -> None:
-        """Gives the lease back, which ends the motion that was commanded under it."""
+        """Releases the lease, which ends the motion that was commanded under it."""
         if self._connection.is_inherited:
             return  # the lease is the parent's
         with self._lock:
@@ -214,8 +212,7 @@ class Lease:
     def __exit__(self, *_: Any) -> None:
         self.close()
 
-    # --- the threads ------------------------------------------------------------------------------
-    # ------------------
+    # --- threads ----------------------------------------------------------------------------------
 
     def _lose(self, why: str) -> None:
         with self._lock:
@@ -270,7 +267,7 @@ class Lease:
             self._lock.notify_all()
 
     def _beat(self) -> None:
-        """Repeats the motion that is held, and renews the lease between commands."""
+        """Repeats the held command, and renews the lease between commands."""
         while True:
             with self._lock:
                 self._lock.wait(_REPEAT if self._held else _HEARTBEAT / 2)
@@ -292,6 +289,6 @@ class Lease:
             try:
                 self._connection.call("ControlService/AcquireLease", request, timeout=1)
             except errors.TimedOut:
-                continue  # the server says whether the lease still stands
+                continue  # the next answer says whether the lease still holds
             except errors.PliantError as error:
                 return self._lose(error.message)

@@ -1,5 +1,5 @@
-"""Errors of the client. Those of the server come with its details: what is wrong where, and what to
-do about it."""
+"""Exceptions of the client. Those for errors of the server have its details: place, problem and
+mend."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MAX_NAMES = 12  # in a message
 
 
 class Violation(NamedTuple):
-    """What is wrong with a field of a request or scene."""
+    """A problem with a field of a request or scene."""
 
     field: str
     description: str
@@ -25,9 +25,9 @@ class PliantError(Exception):
     """An error of the server or of the client.
 
     message     the whole text
-    place       the field, file or object that is wrong; empty if there is none
-    mend        what to do about it; empty if the text does not say so
-    code        the name of the gRPC status, such as "NOT_FOUND"; empty if the client refused before
+    place       the field, file or object with the problem; empty if there is none
+    mend        how to fix it; empty if the text does not say
+    code        name of the gRPC status, such as "NOT_FOUND"; empty if the client raised it before
                 sending
     violations  one for each wrong field
 
@@ -57,7 +57,7 @@ class PliantError(Exception):
     def __str__(self) -> str:
         return self.message
 
-    def __reduce__(self) -> Any:  # errors travel between processes
+    def __reduce__(self) -> Any:  # errors can be pickled
         fields = {
             "place": self.place,
             "mend": self.mend,
@@ -90,7 +90,7 @@ class UnknownName(PliantError, LookupError):
 
 
 class NotFound(PliantError, LookupError):
-    """The server does not have it, for example because the world was deleted."""
+    """The server does not have the object, for example because the world was deleted."""
 
 
 class AlreadyExists(PliantError):
@@ -98,7 +98,7 @@ class AlreadyExists(PliantError):
 
 
 class Refused(PliantError):
-    """The present state does not allow it."""
+    """The present state does not allow the request."""
 
 
 class Aborted(PliantError):
@@ -106,7 +106,7 @@ class Aborted(PliantError):
 
 
 class QuotaExceeded(PliantError):
-    """It does not fit into a quota or limit, which the message names."""
+    """The request exceeds a quota or limit, which the message names."""
 
 
 class Unauthenticated(PliantError):
@@ -122,7 +122,7 @@ class Unreachable(PliantError, ConnectionError):
 
 
 class VersionMismatch(PliantError):
-    """Server and client are of versions that do not fit."""
+    """Server and client have incompatible versions."""
 
 
 class TimedOut(PliantError, TimeoutError):
@@ -134,7 +134,7 @@ class DataLoss(PliantError):
 
 
 class LeaseLost(PliantError):
-    """The lease has ended; nothing is commanded under it any more."""
+    """The lease has ended; no more commands are sent under it."""
 
 
 class Forked(PliantError, RuntimeError):
@@ -201,7 +201,7 @@ def _find_mend(message: str) -> str:
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str], where: str) -> UnknownName:
-    """An error that says which names there are, the nearest first.
+    """An error that lists the known names, the most similar first.
 
     >>> print(unknown_name("joint", "elbow_2", ["wrist", "elbow_1", "shoulder"], "robot \\"arm\\""))
     robot "arm" has no joint "elbow_2"; did you mean "elbow_1"? There are: elbow_1, wrist, shoulder

@@ -1,4 +1,4 @@
-"""Decoded frames: numpy views of the bytes that were received."""
+"""Decoded frames: numpy views of the received bytes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.floating[Any]]
 
 
 class WrongModel(Exception):
-    """The frame does not fit the description: it belongs to another model."""
+    """The frame does not match the description: it belongs to another model."""
 
 
 class Field:
@@ -39,8 +39,8 @@ class Field:
 
     @property
     def values(self) -> Floats:
-        """(n,) or (n, components): a view where numbers came exact, otherwise min + (max − min) ·
-        raw / its largest."""
+        """(n,) or (n, components), in `unit`: a view if the values are floats, otherwise min + (max
+        − min) · raw / R with the largest value R of raw's type, as float32."""
         if self.raw.dtype.kind == "f":
             return np.asarray(self.raw)
         scale = (self.max - self.min) / np.iinfo(self.raw.dtype).max
@@ -58,7 +58,7 @@ class RigidState(NamedTuple):
 
 
 class DeformableState:
-    """The surface vertices of a deformable body, or the points of one of particles."""
+    """Surface vertices of a deformable body, or points of a body of particles."""
 
     def __init__(self, name: str, message: Any) -> None:
         self.name = name
@@ -72,8 +72,8 @@ class DeformableState:
 
     @property
     def positions(self) -> Floats:
-        """(n, 3) in the world [m]: a view where they came exact, otherwise origin + scale · raw as
-        float32."""
+        """(n, 3) in the world frame [m]: a view if they are floats, otherwise origin + scale · raw
+        as float32."""
         if self._positions is None:
             if self.raw.dtype.kind == "f":
                 self._positions = self.raw
@@ -85,14 +85,14 @@ class DeformableState:
         return self._positions
 
     def field(self, measure: str) -> Floats:
-        """The values of a field that was subscribed to."""
+        """Values of a subscribed field."""
         if measure not in self.fields:
             raise errors.unknown_name("field", measure, self.fields, f'the frame of "{self.name}"')
         return self.fields[measure].values
 
 
 class Contacts(NamedTuple):
-    """Contact points, in the order of the step's report. `a` and `b`: names of the bodies."""
+    """Contact points, in the order of the step report. `a` and `b`: names of the bodies."""
 
     a: tuple[str, ...]
     b: tuple[str, ...]
@@ -103,7 +103,7 @@ class Contacts(NamedTuple):
 
 
 class ContactForce(NamedTuple):
-    """The total contact force on a body."""
+    """Total contact force on a body."""
 
     force: npt.NDArray[np.float64]  # world frame [N]
     torque: npt.NDArray[np.float64]  # about its centre of mass [N·m]
@@ -111,9 +111,8 @@ class ContactForce(NamedTuple):
 
 
 class Frame:
-    """A state of a world, of all bodies that were subscribed to: those that the server left out,
-    since they did not move, are as in the frame before. `frame["ball"]` is the state of a body, by
-    its name."""
+    """State of a world, with all subscribed bodies: those that the server left out, because they
+    did not move, are as in the frame before. `frame["ball"]` is the state of a body by its name."""
 
     def __init__(self, message: Any, description: Description, bodies: dict[str, Any]) -> None:
         self.message = message  # pliant.v1.Frame
@@ -154,7 +153,7 @@ class Frame:
 
     @property
     def joint_positions(self) -> npt.NDArray[np.float64]:
-        """Of all joints, in the order of `description.joints` [rad], [m]."""
+        """Positions of all joints, in the order of `description.joints` [rad], [m]."""
         return np.array(self.message.joints.positions, np.float64)
 
     @property
@@ -188,7 +187,7 @@ class Frame:
 
     @property
     def contact_forces(self) -> dict[str, ContactForce]:
-        """Of each body that touches something, by its name."""
+        """Forces on the bodies in contact, by name."""
         message, names = self.message.forces, self.description.body_names
         forces, torques = (
             np.array(each).reshape(-1, 3) for each in (message.forces, message.torques)
@@ -200,24 +199,24 @@ class Frame:
 
     @property
     def probes(self) -> dict[str, npt.NDArray[np.float64]]:
-        """Samples of the probes that were subscribed to, by their names."""
+        """Samples of the subscribed probes, by name."""
         return {self.description.probes[one.probe]: probe_value(one) for one in self.message.probes}
 
     @property
     def holders(self) -> dict[str, str]:
-        """Who holds the lease of each target that is driven."""
+        """Client that holds the lease of each driven target."""
         return {echo.target: echo.client for echo in self.message.commands}
 
 
 def probe_value(message: Any) -> npt.NDArray[np.float64]:
-    """The numbers of a sample; of contact points a row each."""
+    """The numbers of a sample, with one row per contact point for lists of these."""
     if message.rows:
         return np.array([row.value for row in message.rows], np.float64)
     return np.array(message.values, np.float64)
 
 
 class Decoder:
-    """Turns the frames of a stream into complete ones."""
+    """Completes the frames of a stream with the parts that they leave out."""
 
     def __init__(self, description: Description) -> None:
         self.description = description
@@ -225,7 +224,7 @@ class Decoder:
         self._epoch = -1
 
     def decode(self, message: Any) -> Frame:
-        """Raises WrongModel where the frame does not fit the description."""
+        """Raises WrongModel if the frame does not match the description."""
         description = self.description
         if message.epoch != self._epoch:  # states from before and after a reset must not be mixed
             self._bodies, self._epoch = {}, message.epoch
@@ -265,7 +264,7 @@ class Decoder:
             if name not in bodies:
                 continue
             state: Any = bodies[name]
-            # of a frame that was handed out, which stays as it is
+            # a frame that was handed out must not change
             if name in self._bodies and state is self._bodies[name]:
                 state = bodies[name] = copy.copy(state)
                 state.fields = dict(state.fields)

@@ -1,5 +1,5 @@
-"""Many worlds in lockstep: one call for each server and step, with actions in and observations
-out."""
+"""Many worlds in lockstep: one call per server and step, which takes actions and returns
+observations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAX_BATCH = 1024
 
 
 class WorldStep(NamedTuple):
-    """What a step of a world led to. `message`: pliant.v1.StepWorldResponse."""
+    """Result of a step of a world. `message`: pliant.v1.StepWorldResponse."""
 
     step: int
     time: float
@@ -42,8 +42,8 @@ def step_worlds(
     probes: Sequence[str] = (),
     timeout: Optional[float] = None,
 ) -> list[Result]:
-    """Steps worlds at the same time, whatever scenes and servers they are of. The result of a world
-    that could not be stepped is its error, and the others have made their steps."""
+    """Steps worlds of any scenes and servers at the same time. The result of a world that could not
+    be stepped is its error; the others are stepped all the same."""
     if commands is not None and len(commands) != len(worlds):
         raise errors.ActionError(
             f"commands: {len(commands)} are not allowed; expected {len(worlds)}, one for each world"
@@ -72,7 +72,7 @@ def read_step(message: Any) -> WorldStep:
 
 
 class Call(NamedTuple):
-    """A call of one server, with the indices of its worlds."""
+    """A call to one server, with the indices of its worlds."""
 
     connection: Any
     indices: list[int]
@@ -80,23 +80,23 @@ class Call(NamedTuple):
 
 
 def plan_calls(
-    worlds: Sequence[World], indices: Sequence[int], most: int = _MAX_WORLDS
+    worlds: Sequence[World], indices: Sequence[int], max_worlds: int = _MAX_WORLDS
 ) -> list[Call]:
-    """Calls for some of the worlds, with at most so many in each, whose requests are to be added in
-    the order of their indices."""
+    """Calls for some of the worlds, with up to `max_worlds` in each. The caller adds the requests
+    in the order of the indices."""
     by_server: dict[Any, list[int]] = {}
     for i in indices:
         by_server.setdefault(worlds[i]._connection, []).append(i)
     return [
-        Call(connection, there[at : at + most], world_pb2.StepWorldsRequest())
+        Call(connection, there[at : at + max_worlds], world_pb2.StepWorldsRequest())
         for connection, there in by_server.items()
-        for at in range(0, len(there), most)
+        for at in range(0, len(there), max_worlds)
     ]
 
 
 def call_servers(calls: Sequence[Call], timeout: Optional[float]) -> list[Any]:
     """Calls all servers at the same time. Returns the response or the error of each call."""
-    if len(calls) == 1:  # without the threads that a future needs
+    if len(calls) == 1:  # avoids the threads of futures
         return [_call(calls[0], timeout)]
     started = [_start(call, timeout) for call in calls]
     return [_finish(call, future) for call, future in zip(calls, started)]
@@ -147,20 +147,20 @@ def _name_world(error: errors.PliantError, world: World) -> errors.PliantError:
 
 
 class Lockstep:
-    """Worlds of the same scene, stepped at the same time with an array of actions each step.
+    """Worlds of the same scene, stepped at the same time with an array of actions per step.
 
         group = pliant.Lockstep(worlds, joints={"arm": None}, probes=["tool"])
         observation = group.step(actions)     # actions (worlds, joints)
         observation.probes                    # (worlds, numbers)
 
-    joints        by robot, the joints that an action has targets for, in order; None: all that have
-                  an actuator
-    probes        of the scene, whose numbers follow each other in `Observation.probes`
-    read_joints   whether observations have the positions and velocities of all joints
+    joints        by robot, the joints for which an action has targets, in order; None: all joints
+                  with an actuator
+    probes        of the scene, whose numbers are concatenated in `Observation.probes`
+    read_joints   True if observations have the positions and velocities of all joints
 
-    The requests are made once; actions and observations are arrays on their way, too. A world that
+    The requests are made once, and messages carry actions and observations as arrays. A world that
     cannot be stepped, for example because its server is gone, is in `lost` with the reason, and the
-    others go on; its numbers are NaN. Remove it from `lost` to try again.
+    others continue; its numbers are NaN. Remove it from `lost` to try again.
     """
 
     def __init__(
@@ -222,8 +222,8 @@ class Lockstep:
             batch.joints = self._read_joints
 
     def step(self, actions: Any = None) -> "Observation":
-        """Steps all worlds. Actions have a row for each world; NaN, wrong shapes and targets out of
-        the joints' limits are refused before anything is sent."""
+        """Steps all worlds. Actions have one row per world. NaN, wrong shapes and targets outside
+        the joints' limits raise ActionError before anything is sent."""
         numbers = None
         if self.joints:
             numbers = within("actions", actions, self.low, self.high).astype("<f8", copy=False)
@@ -252,7 +252,7 @@ class Lockstep:
 
 
 class Observation:
-    """What a step of a Lockstep led to; rows are worlds, and NaN where they are lost."""
+    """Result of a step of a Lockstep. Rows are worlds; those of lost worlds are NaN."""
 
     def __init__(self, worlds: int, replies: list[tuple[list[int], Any]]) -> None:
         self._worlds = worlds
@@ -272,7 +272,7 @@ class Observation:
 
     @property
     def probes(self) -> npt.NDArray[np.float64]:
-        """(worlds, numbers): those of the first probe, then those of the second, and so on."""
+        """(worlds, numbers): numbers of the first probe, then of the second, and so on."""
         return self._rows("probes")
 
     @property
@@ -292,7 +292,7 @@ class Observation:
         return found
 
     def _rows(self, name: str) -> npt.NDArray[np.float64]:
-        """Arrays of the servers as one; a view of the received bytes where there is one server."""
+        """Arrays of all servers as one; a view of the received bytes if there is one server."""
         parts = [
             (indices, np.frombuffer(getattr(result, name), "<f8").reshape(len(indices), -1))
             for indices, result in self._replies

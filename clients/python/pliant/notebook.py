@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Optional, Union
 from pliant.server import Server
 from pliant.world import World
 
-DEFAULT_PORT = 8080  # of pages
+DEFAULT_PORT = 8080  # of the HTTP port
 
 
 class View(NamedTuple):
@@ -20,7 +20,7 @@ class View(NamedTuple):
     url: str
     height: int
     problem: str = (
-        ""  # why it cannot be shown in the notebook; empty: nothing is known to be in the way
+        ""  # why it cannot be shown in the notebook; empty: no problem is known
     )
 
     def _repr_html_(self) -> str:
@@ -44,13 +44,13 @@ def show(
     height: int = 500,
     origin: str = "",
 ) -> View:
-    """The viewer of a server for the last line of a notebook's cell, with a link where the page
-    cannot be shown inside it.
+    """The viewer of a server, as the last line of a notebook's cell; a link if the page cannot be
+    shown inside it.
 
-    http     address of pages, such as http://lab:8080; by default PLIANT_HTTP, or port 8080 of the
-             same host
-    origin   of the notebook, such as http://localhost:8888: says beforehand whether the server lets
-             it show the page
+    http     address of the viewer, such as http://lab:8080; by default PLIANT_HTTP, or port 8080 of
+             the same host
+    origin   of the notebook, such as http://localhost:8888, to check whether the server lets it
+             show the page
     """
     address = what if isinstance(what, str) else what.address
     host = address.rpartition(":")[0] or address
@@ -88,7 +88,7 @@ def _find_problem(url: str, origin: str) -> str:
 
 
 def _allows(allowed: list[str], origin: str, url: str) -> bool:
-    """Whether a page may be framed. Without an origin, a server that lists any is believed to list
+    """True if a page may be framed. Without an origin, a server that lists any is assumed to list
     the notebook's.
 
     >>> _allows(["'self'"], "", "http://a:1"), _allows(["'self'", "http://n:8888"], "", "http://a:1")

@@ -1,5 +1,4 @@
-"""Recordings: MCAP files on the server, and their download, which continues after an
-interruption."""
+"""Recordings: MCAP files on the server, and their download, which can be resumed."""
 
 from __future__ import annotations
 
@@ -16,11 +15,11 @@ from pliant.v1 import record_pb2
 _CHUNK = 1 << 20
 _OVERLAP = (
     64 << 10
-)  # bytes before the place where a download goes on that are compared with the server's
+)  # bytes that are compared with the server's before a download is resumed
 
 
 class Replay(NamedTuple):
-    """`mismatch_step`: the first step whose state differs; None: the replay is exact."""
+    """Result of a replay. `mismatch_step`: first step whose state differs; None if none."""
 
     steps: int
     compared: int
@@ -79,8 +78,7 @@ class Recording:
         )
 
     def replay(self) -> Replay:
-        """Steps a world of its own through the recording, on the server, and compares the
-        states."""
+        """Replays the recording on the server, in a separate world, and compares the states."""
         response = self._connection.call(
             "RecordService/Replay", record_pb2.ReplayRequest(name=self.name), timeout=None
         )
@@ -92,13 +90,13 @@ class Recording:
         path: Union[str, "os.PathLike[str]"],
         progress: Optional[Callable[[int, int], Any]] = None,
     ) -> Download:
-        """Copies the file. `progress` is called with the bytes so far and in all, and may throw to
-        interrupt.
+        """Copies the file. `progress` is called with the bytes received and the total, and may
+        raise to interrupt.
 
-        Until it is complete it is PATH.part, with a note PATH.part.json of its size and SHA-256. A
-        later call goes on there if the file has that hash still, and if the server's bytes before
-        the place are the same; otherwise it begins anew. At the end its hash is compared with that
-        of the server's file; a download that went on where another one stopped begins anew then.
+        Until the file is complete it is PATH.part, beside PATH.part.json with its size and SHA-256.
+        A later call resumes it if the file still has that hash and its last bytes are the server's;
+        otherwise it starts over. At the end its hash is compared with that of the server's file; if
+        they differ, a download that was resumed starts over.
         """
         path = pathlib.Path(path)
         part = _Part(path)
@@ -113,7 +111,7 @@ class Recording:
                     if progress is not None:
                         progress(part.size, chunk.size)
                 elif resumed and chunk.sha256 not in ("", part.sum.hexdigest()):
-                    # the earlier part was of another recording, whose last bytes are the same
+                    # the earlier part was of another recording with the same last bytes
                     part.restart()
                     resumed = 0
                 else:
@@ -145,7 +143,7 @@ class Recording:
 
 
 class _Part:
-    """The file of a download under way, whose note is written with each chunk."""
+    """The file of a download under way. Its note is written with each chunk."""
 
     def __init__(self, path: pathlib.Path) -> None:
         self.path = path
@@ -157,8 +155,8 @@ class _Part:
         self.file: Any = None
 
     def open(self, name: str) -> bytes:
-        """Opens the file that is left of an earlier download if it has its hash still. Returns its
-        last bytes."""
+        """Opens the file of an earlier download if it still has the noted hash, or a new one.
+        Returns its last bytes."""
         self.name = name
         try:
             note = json.loads(self.note.read_text())
@@ -192,8 +190,8 @@ class _Part:
         new.replace(self.note)
 
     def finish(self, resumed: int, expected: str) -> Download:
-        """Compares what was written with the server's hash, which it tells unless the recording is
-        written still."""
+        """Compares the file with the server's hash, which is empty while the recording is still
+        being written."""
         self.close()
         written = hashlib.sha256(self.part.read_bytes()).hexdigest()
         if written != self.sum.hexdigest():

@@ -1,4 +1,4 @@
-"""Files that a scene names, and their upload to a server that does not have them."""
+"""Files that a scene names, and their upload to a server that lacks them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pliant.v1 import objects_pb2
 
 _MAX_FILES = 50_000
 _CHUNK = 1 << 20
-# files that name others; in meshes and materials the names stand at the beginning
+# extensions of files that may name others; in meshes and materials the names are at the beginning
 _NAME_FILES = {".urdf", ".xml", ".sdf", ".mjcf", ".config", ".obj", ".mtl", ".gltf", ".dae"}
 _MAX_TEXT = 4 << 20  # of a file that is searched for names [B]
 _MANIFESTS = {"package.xml", "model.config"}
 
 
 def mentions(text: str, name: str) -> bool:
-    """Whether the text has the name with nothing around it that could belong to a longer name.
+    """True if the text has the name, and not as a part of a longer one.
 
     >>> mentions("mesh: {file: parts/ball.vtk}", "ball.vtk")
     True
@@ -48,8 +48,8 @@ def _list_files(folder: pathlib.Path) -> list[pathlib.Path]:
 
 
 def find_named_files(scene: str, folder: pathlib.Path) -> list[str]:
-    """The files below the folder that a scene names, and those that robots and meshes among them
-    name, by their paths relative to it. A file counts as named where its name without folders is
+    """Paths, relative to the folder, of the files below it that a scene names, and of those that
+    robots and meshes among them name. A file counts as named if its name without folders is
     mentioned; the server resolves packages."""
     if "file:" not in scene and '"file"' not in scene:
         return []
@@ -95,7 +95,7 @@ def upload_missing(
 
 
 def upload(connection: Connection, content: bytes, sha256: str) -> None:
-    """Sends an object in chunks; after a break it goes on where the server has it."""
+    """Sends an object in chunks, each from where the server's copy ends."""
     offset, complete = 0, False
     while not complete:
         request = objects_pb2.UploadObjectRequest(

@@ -17,7 +17,7 @@ from pliant.recordings import Recording, recording_name
 from pliant.v1 import record_pb2, world_pb2
 from pliant.world import World, load_scene, world_name
 
-VERSION: str = metadata.version("pliant")  # that of the tree from which the package was built
+VERSION: str = metadata.version("pliant")  # of the tree from which the package was built
 
 
 def check_versions(server: str, client: str, address: str) -> None:
@@ -52,7 +52,7 @@ def _significant(version: str) -> Optional[tuple[int, int]]:
 
 
 class Server:
-    """A connection to a server; made by `pliant.connect`. Any number of threads may use it."""
+    """A connection to a server, made by `pliant.connect`. Thread-safe."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -73,7 +73,7 @@ class Server:
 
     @property
     def is_connected(self) -> bool:
-        """Whether the connection stands. One that broke is made again by itself."""
+        """True while the connection is up. A broken one is re-established automatically."""
         return self._connection.is_connected
 
     def __repr__(self) -> str:
@@ -95,7 +95,6 @@ class Server:
         return self
 
     # --- worlds -----------------------------------------------------------------------------------
-    # ------------------
 
     def create_world(
         self,
@@ -110,12 +109,12 @@ class Server:
         folder: Union[str, "os.PathLike[str]", None] = None,
         timeout: Optional[float] = None,
     ) -> World:
-        """Makes a world from a scene file, from its text, or from a scene that comes with the
+        """Creates a world from a scene file, from its text, or from a scene that comes with the
         server (`shipped`).
 
-        Meshes and robots that the scene names are sent if the server does not have them; the paths
-        in a text are relative to `folder`, or to the present one. Raises SceneError with the
-        server's lines FILE:LINE:COL where the scene does not load.
+        Meshes and robots that the scene names are uploaded if the server lacks them. Paths in a
+        text are relative to `folder`, by default the working directory. Raises SceneError with the
+        server's lines FILE:LINE:COL if the scene does not load.
         """
         if sum((scene is not None, scene_yaml is not None, bool(shipped))) != 1:
             raise errors.InvalidRequest("scene, scene_yaml, shipped: expected exactly one of them")
@@ -144,7 +143,7 @@ class Server:
         return World(self._connection, self._descriptions, message)
 
     def world(self, name: str) -> World:
-        """A world by its name or id. Raises UnknownName, which says which there are."""
+        """A world by its name or id. Raises UnknownName, which lists the existing ones."""
         request = world_pb2.GetWorldRequest(name=world_name(name))
         try:
             message = self._connection.call("WorldService/GetWorld", request, repeat=True)
@@ -156,8 +155,8 @@ class Server:
         return World(self._connection, self._descriptions, message)
 
     def list_worlds(self, labels: Optional[Mapping[str, str]] = None) -> list[Any]:
-        """pliant.v1.World of each world by id, those that are being created included; only those
-        with all of the labels."""
+        """pliant.v1.World of each world with all of the labels, by id, including worlds under
+        construction."""
         return list(self._pages(labels or {}))
 
     def _pages(self, labels: Mapping[str, str]) -> Iterator[Any]:
@@ -171,7 +170,6 @@ class Server:
                 return
 
     # --- recordings -------------------------------------------------------------------------------
-    # ------------------
 
     def list_recordings(self, world: str = "") -> list[Recording]:
         request = record_pb2.ListRecordingsRequest(world=world_name(world) if world else "")
@@ -205,14 +203,14 @@ def connect(
 ) -> Server:
     """Connects to a server, by default PLIANT_SERVER or 127.0.0.1:50051.
 
-    token, token_file   the token, or a file that has it; by default PLIANT_TOKEN or the file
+    token, token_file   the token, or a file with it; by default PLIANT_TOKEN or the file
                         PLIANT_TOKEN_FILE
     ca                  file of the authority that signed the server's certificate (PLIANT_CA);
                         turns on TLS
     tls                 TLS with the authorities of the system
-    cert, key           files of this client's certificate, where the server asks for one
-    timeout             of calls that take no longer than a reply [s]
-    reconnect_timeout   for which calls wait for a server that has gone away [s]
+    cert, key           files of this client's certificate and key, if the server asks for them
+    timeout             of quick calls [s]
+    reconnect_timeout   how long calls wait for a server that was lost [s]
     """
     connection = Connection(
         address,

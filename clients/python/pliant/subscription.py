@@ -1,5 +1,4 @@
-"""Subscriptions: a stream of frames, of which the latest is kept, or which calls a function for
-each."""
+"""Subscriptions: a stream of frames that keeps the latest, or calls a function for each."""
 
 from __future__ import annotations
 
@@ -21,10 +20,10 @@ PRECISIONS = {"": 0, "float32": 1, "float64": 2, "compact": 3}
 
 
 class StreamCounts(NamedTuple):
-    """What became of the frames of a subscription so far."""
+    """Counts of the frames of a subscription so far."""
 
     received: int
-    missed: int  # replaced by newer ones before anyone took them
+    missed: int  # replaced by newer ones before they were taken
     reconnections: int
 
 
@@ -40,7 +39,7 @@ def make_subscription(
     decimated: bool = False,
     rates: Optional[Mapping[str, float]] = None,
 ) -> Any:
-    """A pliant.v1.Subscription whose names are checked."""
+    """A pliant.v1.Subscription with checked names."""
     if precision not in PRECISIONS:
         raise errors.unknown_name(
             "precision", precision, [name for name in PRECISIONS if name], "a subscription"
@@ -64,13 +63,13 @@ def make_subscription(
 
 
 class Subscription:
-    """The latest frames of a world, from a thread of its own.
+    """The latest frames of a world, received by a separate thread.
 
-    Iterate over it for one frame after the other, which leaves out those that came while the loop
-    was busy; call `latest` or `next`; or give a function as `callback`, which is called on the
-    subscription's own thread: while it is busy, and when it throws, only this subscription waits or
-    ends. When the connection breaks, the stream begins anew as soon as the server is back. Close
-    it, or use it in a `with` statement.
+    Iterate over it for one frame after the other, without those that came while the loop was busy;
+    use `latest` or `next`; or give a `callback`, which is called on a thread of this subscription.
+    A slow callback delays, and an exception in it ends, only this subscription. When the connection
+    breaks, the stream restarts as soon as the server is back. Close it, or use it in a `with`
+    statement.
     """
 
     def __init__(
@@ -100,8 +99,7 @@ class Subscription:
         if callback is not None:
             threading.Thread(target=self._call_back, name="pliant callback", daemon=True).start()
 
-    # --- reading ----------------------------------------------------------------------------------
-    # ------------------
+    # --- frames -----------------------------------------------------------------------------------
 
     @property
     def latest(self) -> Optional[Frame]:
@@ -116,12 +114,12 @@ class Subscription:
 
     @property
     def error(self) -> Optional[BaseException]:
-        """Why the subscription ended; None while it goes on, or after close()."""
+        """Why the subscription ended; None while it runs, or after close()."""
         return self._end
 
     def next(self, timeout: Optional[float] = None) -> Frame:
-        """The next frame that was not taken yet. Raises TimedOut, or the reason for which the
-        stream has ended."""
+        """The next frame that was not taken yet. Raises TimedOut, or the error that ended the
+        stream."""
         self._connection.check()
         with self._changed:
             there = self._changed.wait_for(
@@ -146,8 +144,7 @@ class Subscription:
                 return
             yield frame
 
-    # --- life -------------------------------------------------------------------------------------
-    # ------------------
+    # --- lifetime ---------------------------------------------------------------------------------
 
     def close(self) -> None:
         if self._connection.is_inherited:
@@ -172,8 +169,7 @@ class Subscription:
                 self._ended, self._end = True, why
             self._changed.notify_all()
 
-    # --- the threads ------------------------------------------------------------------------------
-    # ------------------
+    # --- threads ----------------------------------------------------------------------------------
 
     def _run(self) -> None:
         backoff, described_anew = Backoff(), False
@@ -209,7 +205,7 @@ class Subscription:
             self._closing.wait(backoff.next())
             self._reconnections += 1
             try:
-                self._decoder = Decoder(self._describe())  # another model may have the name by now
+                self._decoder = Decoder(self._describe())  # the world may have another model by now
             except errors.Unreachable:
                 continue
             except errors.PliantError as error:
@@ -247,7 +243,7 @@ class Subscription:
                 self._callback(frame)
         except errors.PliantError:
             pass  # the reason is in `error`
-        except BaseException as error:  # noqa: BLE001 (whatever a user's function throws ends its subscription alone)
+        except BaseException as error:  # noqa: BLE001 (an exception of a user's function ends only its subscription)
             warnings.warn(
                 f"a callback on frames of {self._decoder.description.world} failed, and its subscription has ended:\n"
                 + "".join(traceback.format_exception(type(error), error, error.__traceback__)),

@@ -27,8 +27,8 @@ _CHUNK = 3 << 20
 
 
 class Step(NamedTuple):
-    """What steps led to. `report`: pliant.v1.StepReport of the last one; `probes`: samples after
-    it."""
+    """Result of a request to step. `report`: pliant.v1.StepReport of the last step; `probes`:
+    samples after it."""
 
     step: int
     time: float
@@ -36,12 +36,11 @@ class Step(NamedTuple):
     report: Any
     probes: Samples
     frame: Optional[Frame]
-    waited_for: int  # requests of others that were served while this one waited
+    waited_for: int  # requests of other clients that were served before this one
 
 
 class Checkpoint(NamedTuple):
-    """A saved state. `name`: of one that the server keeps; `state`: the bytes of one that it does
-    not."""
+    """A saved state: `name` if the server keeps it, otherwise `state` with its bytes."""
 
     name: str
     step: int
@@ -77,14 +76,14 @@ def make_step_request(
 
 
 class World:
-    """A world, by its name. Any number of threads may use it."""
+    """A world, by its name. Thread-safe."""
 
     def __init__(self, connection: Connection, descriptions: Descriptions, message: Any) -> None:
         self._connection = connection
         self._descriptions = descriptions
         self.name: str = message.name
         self._model_hash: str = message.model_hash
-        # the server says in its reply to CreateWorld alone what it mended or ignored
+        # only the reply to CreateWorld has what the server corrected or ignored
         self.warnings: tuple[str, ...] = tuple(message.warnings)
 
     @property
@@ -93,14 +92,13 @@ class World:
 
     @property
     def address(self) -> str:
-        """Of its server."""
+        """Address of its server."""
         return self._connection.address
 
     def __repr__(self) -> str:
         return f"<World {self.name} at {self.address}>"
 
-    # --- what it is -------------------------------------------------------------------------------
-    # ------------------
+    # --- identity ---------------------------------------------------------------------------------
 
     @property
     def info(self) -> Any:
@@ -113,8 +111,7 @@ class World:
         return self._descriptions.fetch(self.name, self._model_hash)
 
     def refresh(self) -> Description:
-        """The description of the world that has the name now, after a stream or a server has begun
-        anew."""
+        """The description of the world that has the name now, after a reconnection."""
         self._model_hash = self.info.model_hash
         return self.description
 
@@ -132,7 +129,6 @@ class World:
         return str(self.info.fault.reason)
 
     # --- clock ------------------------------------------------------------------------------------
-    # ------------------
 
     def step(
         self,
@@ -148,9 +144,9 @@ class World:
         decimated: bool = False,
         timeout: Optional[float] = None,
     ) -> Step:
-        """Makes steps. `commands`, by target, hold through them and end with them, so that equal
-        requests from equal states give equal states; `frame` asks for one of the last step. The
-        call is never repeated by itself."""
+        """Steps the world. `commands`, by target, hold through these steps and end with them, so
+        equal requests from equal states give equal states. `frame` asks for a frame of the last
+        step. The call is never repeated automatically."""
         description = self.description
         request = make_step_request(description, steps, commands, probes)
         if frame or bodies or fields or contacts:
@@ -171,7 +167,7 @@ class World:
         if response.HasField("frame"):
             try:
                 frame = Decoder(self.description).decode(response.frame)
-            except WrongModel:  # the world was made anew with another scene: its description is asked for again, once
+            except WrongModel:  # the world has another scene now: describe it again, once
                 frame = Decoder(self.refresh()).decode(response.frame)
         return Step(
             response.step,
@@ -187,7 +183,7 @@ class World:
         self._call("SetClock", world_pb2.SetClockRequest(name=self.name, paused=state_pb2.Paused()))
 
     def run(self, speed: Optional[float] = 1.0) -> None:
-        """Lets the clock run: `speed` simulated seconds a second; None: as fast as it can."""
+        """Runs the clock: `speed` simulated seconds per second; None: as fast as possible."""
         request = world_pb2.SetClockRequest(name=self.name)
         if speed is None:
             request.free_run.SetInParent()
@@ -215,8 +211,7 @@ class World:
             "ControlService/ResumeWorld", control_pb2.ResumeWorldRequest(world=self.name)
         )
 
-    # --- looking ----------------------------------------------------------------------------------
-    # ------------------
+    # --- probes and frames ------------------------------------------------------------------------
 
     def probe(
         self,
@@ -236,7 +231,7 @@ class World:
         reduce: str = "MAX",
         quantity: str = "",
     ) -> npt.NDArray[np.float64]:
-        """A sample now: of a probe of the scene by its name, or of a body, link (robot/link) or
+        """A sample now, of a probe of the scene by its name, or of a body, link (robot/link) or
         joint (robot/joint).
 
             world.probe("height")                # the scene's probe
@@ -288,7 +283,7 @@ class World:
         return self.sample([probe])[0]
 
     def probes(self, names: Sequence[str] = ()) -> Samples:
-        """Samples of probes of the scene now; of all if no names are given."""
+        """Samples of the scene's probes now; of all if no names are given."""
         request = world_pb2.ProbeWorldRequest(
             name=self.name, probes=[self.description.check_probe(name) for name in names]
         )
@@ -296,7 +291,7 @@ class World:
         return {one.name: probe_value(one) for one in response.probes}
 
     def sample(self, definitions: Sequence[Any]) -> list[npt.NDArray[np.float64]]:
-        """Samples of any probes (pliant.v1.Probe) that a scene may have, now."""
+        """Samples of any probes that a scene may have (pliant.v1.Probe), now."""
         request = world_pb2.ProbeWorldRequest(name=self.name, definitions=definitions)
         return [probe_value(one) for one in self._call("ProbeWorld", request, repeat=True).probes]
 
@@ -332,11 +327,10 @@ class World:
 
     def frames(self, **choice: Any) -> Subscription:
         """The frames of the world, to iterate over: `for frame in
-        world.frames(fields=["VON_MISES_STRAIN"]): …`. Takes what `subscribe` takes."""
+        world.frames(fields=["VON_MISES_STRAIN"]): …`. Takes the arguments of `subscribe`."""
         return self.subscribe(**choice)
 
-    # --- driving ----------------------------------------------------------------------------------
-    # ------------------
+    # --- leases -----------------------------------------------------------------------------------
 
     def lease(
         self,
@@ -359,10 +353,9 @@ class World:
         )
 
     # --- states -----------------------------------------------------------------------------------
-    # ------------------
 
     def checkpoint(self, checkpoint_id: str = "") -> Checkpoint:
-        """Keeps the present state: of a durable world under a name, otherwise in the result."""
+        """Saves the present state: on the server under an id (durable worlds), or in the result."""
         request = world_pb2.CheckpointWorldRequest(
             name=self.name, checkpoint_id=checkpoint_id, in_chunks=not checkpoint_id
         )
@@ -381,7 +374,7 @@ class World:
         ]
 
     def fetch_checkpoint(self, checkpoint: Union[str, Checkpoint]) -> bytes:
-        """The bytes of a state that the server keeps."""
+        """Bytes of a checkpoint that the server keeps."""
         return self._fetch_state(self._checkpoint_name(checkpoint), "")
 
     def delete_checkpoint(self, checkpoint: Union[str, Checkpoint]) -> None:
@@ -391,7 +384,7 @@ class World:
         )
 
     def restore(self, checkpoint: Union[str, bytes, Checkpoint]) -> None:
-        """Puts back a checkpoint by its name, or the bytes of a state of the same model."""
+        """Restores a checkpoint by its name, or the bytes of a state of the same model."""
         request = world_pb2.RestoreWorldRequest(name=self.name)
         state = (
             checkpoint
@@ -410,7 +403,7 @@ class World:
         self._call("RestoreWorld", request, timeout=60)
 
     def fork(self, world_id: str = "") -> "World":
-        """Another world in the same state."""
+        """Creates another world in the same state."""
         message = self._call(
             "ForkWorld", world_pb2.ForkWorldRequest(name=self.name, world_id=world_id), timeout=60
         )
@@ -422,7 +415,7 @@ class World:
     def record(
         self, recording_id: str = "", *, rate: float = 0, max_bytes: int = 0, **choice: Any
     ) -> Recording:
-        """Begins to record. With a `rate` the recording has frames, of what `choice` says as for
+        """Starts a recording. With a `rate` it has frames, chosen by the arguments of
         `subscribe`."""
         request = record_pb2.StartRecordingRequest(
             world=self.name, recording_id=recording_id, max_bytes=max_bytes
@@ -434,8 +427,7 @@ class World:
             self._connection.call("RecordService/StartRecording", request, timeout=60),
         )
 
-    # --- the wire ---------------------------------------------------------------------------------
-    # ------------------
+    # --- calls ------------------------------------------------------------------------------------
 
     def _call(self, method: str, request: Any, **how: Any) -> Any:
         return self._connection.call(f"WorldService/{method}", request, **how)
@@ -480,7 +472,7 @@ def _enum(kind: Any, prefix: str, name: str) -> Any:
 def load_scene(
     scene: Union[str, "os.PathLike[str]", None], scene_yaml: Optional[str]
 ) -> tuple[str, str, pathlib.Path]:
-    """Text, file name and folder of a scene that is given as a file or as text."""
+    """Text, file name and folder of a scene given as a file or as text."""
     if scene_yaml is not None:
         return scene_yaml, "", pathlib.Path.cwd()
     assert scene is not None

@@ -198,7 +198,7 @@ export class Driver {
     event.preventDefault();
     if (!this.port.pullable(hit) || this.port.blocked()) return;
     this.canvas.setPointerCapture(event.pointerId);
-    this.pressedAt = null; // it is no click
+    this.pressedAt = null; // not a click
     this.pulled = new Pull(hit, this.stage.camera);
     this.canvas.classList.add('grabbing');
   }

@@ -21,7 +21,7 @@ export type PadActions = Record<number, () => void>;
 export class Gamepads {
   name = ''; // name of the gamepad in use
   warning = ''; // reason for which a connected gamepad cannot be used
-  raw: PadCommand | null = null; // its state while a control is used that is no action
+  raw: PadCommand | null = null; // its state while a control other than the actions is used
   private readonly down = new Set<number>();
 
   constructor(

@@ -1,5 +1,5 @@
-// Pulling a body by the pointer: a spring between the grabbed point and the pointer, in the upright plane through that point that
-// faces the camera, or in the horizontal one with Shift.
+// Pulling a body by the pointer: a spring between the grabbed point and the pointer, which moves in the vertical plane through
+// that point that faces the camera, or in the horizontal one with Shift.
 import type { Camera, Raycaster, Vector3 } from 'three';
 import type { Motion, Vec3 } from '../link/messages';
 import { Drag } from './drag';
@@ -11,7 +11,7 @@ export interface Hit {
   local: Vec3 | null; // in the frame of a rigid body
   vertex: number | null; // nearest vertex of a soft body, in its volume mesh, or number of a particle
   particle: number | null; // index of a particle among those that are drawn
-  place(): Vector3; // where the point, the vertex or the particle is now
+  place(): Vector3; // present position of the point, the vertex or the particle
 }
 
 export class Pull {
@@ -32,7 +32,7 @@ export class Pull {
     return this.drag.handPoint;
   }
 
-  // `robot`: of which the body is a link; empty: none.
+  // `robot`: robot of which the body is a link; empty: none.
   motion(robot: string): Motion {
     const { name, local, vertex } = this.hit;
     return {

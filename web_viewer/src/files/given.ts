@@ -1,7 +1,7 @@
 // Files that a user dropped onto the page or chose in a dialog, with their paths within the dropped folders.
 
 export interface GivenFile {
-  path: string; // within what was dropped: a name alone, or with the names of folders
+  path: string; // within the dropped folders: a name, or folders and a name
   content: Blob;
 }
 
@@ -12,7 +12,7 @@ export function chosenFiles(list: Iterable<File>): GivenFile[] {
   return [...list].map((file) => ({ path: file.webkitRelativePath || file.name, content: file }));
 }
 
-// Files that were dropped, those in folders included. Call during the event, which ends the access to them.
+// Dropped files, including those in folders. Call during the event, because access to them ends with it.
 export function droppedFiles(transfer: Pick<DataTransfer, 'items' | 'files'>): Promise<GivenFile[]> {
   const entries = [...transfer.items].map((item) => (item.kind === 'file' ? item.webkitGetAsEntry?.() : null));
   if (!entries.some((entry) => entry)) return Promise.resolve(chosenFiles(transfer.files));
@@ -38,7 +38,7 @@ async function listEntries(entries: FileSystemEntry[]): Promise<GivenFile[]> {
   return files;
 }
 
-// A folder hands out its entries in parts, until one is empty.
+// Reads all entries of a folder, which come in batches until one is empty.
 async function readFolder(folder: FileSystemDirectoryEntry): Promise<FileSystemEntry[]> {
   const reader = folder.createReader();
   const all: FileSystemEntry[] = [];

@@ -1,5 +1,5 @@
-// Chooses the files that a new world may need, so that a dropped package does not upload all that is in it. What becomes of
-// them, the server decides.
+// Chooses the files that a new world may need, so that not all files of a dropped package are uploaded. The server decides how
+// to use them.
 import type { GivenFile } from './given';
 
 const kScenes = ['yaml', 'yml'];
@@ -9,11 +9,11 @@ const kManifests = ['package.xml', 'model.config'];
 const kNameFiles = [...kScenes, ...kRobots, 'config', 'gltf', 'obj', 'mtl', 'dae']; // texts that may name other files
 const kMaxUnknown = 10; // files of unknown kinds that are uploaded
 const kMaxUnknownSize = 64 << 20; // of them together [B]
-const kMaxText = 4 << 20; // of a file that is searched for names; the names in a large mesh stand at its beginning [B]
+const kMaxText = 4 << 20; // of a file that is searched for names, which are at the beginning of large meshes [B]
 
-// Scenes and robots, with what they name, and what that names; meshes that were given without a folder; all meshes where there
-// is neither a scene nor a robot. Where that leaves none, a few files for the server to judge by their content; throws an error
-// where they are many or large.
+// Returns scenes and robots, the files that they name directly or through others, and meshes that were given without a folder;
+// all meshes if there is neither a scene nor a robot. If there are none of these, returns all files, for the server to judge by
+// their content, or throws an error if they are many or large.
 export async function neededFiles(given: GivenFile[]): Promise<GivenFile[]> {
   const texts = new Map<GivenFile, Promise<string>>();
   const textOf = (file: GivenFile): Promise<string> => {
@@ -29,7 +29,7 @@ export async function neededFiles(given: GivenFile[]): Promise<GivenFile[]> {
   const needed = new Set([...roots, ...(roots.length > 0 ? loose : meshes)]);
   if (needed.size === 0) return unknownFiles(given);
 
-  // a set also visits what is added to it meanwhile
+  // iteration over a set also visits elements that are added meanwhile
   for (const file of needed) {
     if (!kNameFiles.includes(extension(file.path))) continue;
     const text = await textOf(file);
@@ -53,7 +53,7 @@ function unknownFiles(given: GivenFile[]): GivenFile[] {
   );
 }
 
-// Whether the text has the name, as it is or as a URI has it, with nothing around it that could belong to a longer name.
+// True if the text has the name, plain or percent-encoded, and not as a part of a longer one.
 export function mentions(text: string, name: string): boolean {
   return [...new Set([name, encodeURIComponent(name)])].some((form) => mentionsForm(text, form));
 }
@@ -66,7 +66,7 @@ function mentionsForm(text: string, name: string): boolean {
   return false;
 }
 
-// Packages have other YAML and XML files, too.
+// True for scenes and robots. Packages also have other YAML and XML files.
 async function isRoot(file: GivenFile, textOf: (file: GivenFile) => Promise<string>): Promise<boolean> {
   const kind = extension(file.path);
   if (kScenes.includes(kind)) return !file.path.includes('/') || /^(bodies|robots|instances):/m.test(await textOf(file));

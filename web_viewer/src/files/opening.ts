@@ -1,4 +1,4 @@
-// Makes a world of files: sends those that the server lacks, has the world created, and lets it run.
+// Creates a world from files: uploads those that the server lacks, creates the world, and runs it.
 import { ObjectService } from '../gen/pliant/v1/objects_pb';
 import { WorldService } from '../gen/pliant/v1/world_pb';
 import type { Ask } from '../link/description';
@@ -6,14 +6,14 @@ import type { GivenFile } from './given';
 import { neededFiles } from './needed';
 import { Sha256 } from './sha256';
 
-// What the user is shown of it.
+// State of an opening, as shown to the user.
 export interface OpeningInfo {
   state: 'working' | 'done' | 'failed' | 'cancelled';
   title: string; // the files
-  text: string; // what is done now, or what is wrong
-  share: number; // that is done of this, 0 … 1
+  text: string; // the current activity, or the problem
+  share: number; // progress of the activity, 0 … 1
   world: string; // name of the new world, once it is done
-  warnings: string[]; // what the server mended or ignored in the files then, each with its place
+  warnings: string[]; // the server's corrections to the files then, each with its place
 }
 
 export interface OpeningPort {
@@ -23,9 +23,9 @@ export interface OpeningPort {
   sleep(ms: number): Promise<void>;
 }
 
-const kChunk = 256 << 10; // small, so that a slow link answers within a few seconds [B]
+const kChunk = 256 << 10; // small, so that a reply over a slow link takes only seconds [B]
 const kMaxAsked = 1000; // objects in one request
-const kIdleTimeout = 3600; // after which the server deletes a world that nobody watches any more [s]
+const kIdleTimeout = 3600; // time without viewers after which the server deletes the world [s]
 const kPollMs = 200;
 
 class Cancelled extends Error {}
@@ -42,7 +42,7 @@ export class Opening {
     this.title = titleOf(given);
   }
 
-  // Resolves when the end was shown.
+  // Resolves when the result was shown.
   async run(): Promise<void> {
     try {
       const { name, warnings } = await this.open();
@@ -55,7 +55,7 @@ export class Opening {
 
   cancel(): void {
     this.cancelled = true;
-    // the server ends a creation whose world is deleted
+    // deleting a world under construction ends its creation
     if (this.creating) this.port.ask(WorldService.method.deleteWorld, { name: this.creating }).catch(() => undefined);
   }
 
@@ -113,7 +113,7 @@ export class Opening {
     }
   }
 
-  // Returns what was mended or ignored.
+  // Returns the server's warnings.
   private async create(id: string, files: Record<string, string>): Promise<string[]> {
     this.show('working', 'Creating the world …', 0);
     this.creating = `worlds/${id}`;
@@ -129,7 +129,7 @@ export class Opening {
     return warnings;
   }
 
-  // Shows the progress of a creation until it ends, which its own reply says.
+  // Shows the progress of a creation until `ended` is true.
   private async follow(name: string, ended: () => boolean): Promise<void> {
     for (;;) {
       await this.port.sleep(kPollMs);
@@ -169,7 +169,7 @@ export function titleOf(given: GivenFile[]): string {
   return `${names[0]} and ${names.length - 1} others`;
 }
 
-// An id for the world, after its files, that is most likely free.
+// An id for the world, named after its files, with a random tail so that it is most likely free.
 export function newWorldId(title: string): string {
   const letters = 'abcdefghjkmnpqrstuvwxyz23456789';
   const tail = Array.from(crypto.getRandomValues(new Uint8Array(6)), (x) => letters[x % letters.length]).join('');

@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4) of data that comes in pieces. The browser's own takes all of it at once, and only on secure pages.
+// Incremental SHA-256 (FIPS 180-4). The browser's own takes all data at once, and only on secure pages.
 
 // First 32 bits of the fractional parts of the cube roots of the first 64 primes, and of the square roots of the first 8.
 const kPrimes = firstPrimes(64);
@@ -9,7 +9,7 @@ const kBlock = 64; // [B]
 export class Sha256 {
   private readonly state = kStart.slice();
   private readonly words = new Int32Array(64);
-  private readonly rest = new Uint8Array(kBlock); // that fills no block yet
+  private readonly rest = new Uint8Array(kBlock); // an incomplete block
   private length = 0; // of all data [B]
 
   add(bytes: Uint8Array): void {

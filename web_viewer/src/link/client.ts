@@ -56,7 +56,7 @@ export class Client {
     });
   }
 
-  // Connects with this token, which is kept until the tab is closed and is never part of an address.
+  // Connects with this token. It is kept until the tab is closed, and is never part of an address.
   useToken(token: string): void {
     sessionStorage.setItem(kTokenKey, token);
     this.post({ kind: 'token', token });
@@ -105,11 +105,11 @@ export class Client {
   setPriority(priority: number): void {
     this.post({ kind: 'priority', priority });
   }
-  // Shows another world; '': that which the server chooses.
+  // Shows another world; '': the one that the server chooses.
   show(world: string): void {
     this.post({ kind: 'show', world });
   }
-  // Makes a world of files, and shows it.
+  // Creates a world from files and shows it.
   open(files: GivenFile[]): void {
     this.post({ kind: 'open', files });
   }

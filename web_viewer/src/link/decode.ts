@@ -8,11 +8,11 @@ import { splitCreases, surfaceCentroid, vertexNormals, type RenderSurface } from
 
 // Surface of a deformable body, as kept by the worker.
 export interface SoftSurface extends RenderSurface {
-  surfaceVertices: number; // in frames, with the nodes inside that carry a finer surface
-  carried?: CarriedSurface; // drawn in place of the surface; `source` then has the node nearest to each render vertex
+  surfaceVertices: number; // in frames, including inner nodes that carry a finer surface
+  carried?: CarriedSurface; // drawn in place of the surface; `source` then has the node of largest weight of each render vertex
 }
 
-// A finer surface, before it is split where its appearance has seams.
+// A finer surface that is carried by nodes, not yet split at the seams of its appearance.
 export interface CarriedSurface {
   nodes: Uint32Array; // four per vertex, as in frames
   weights: Float32Array; // four per vertex
@@ -24,7 +24,7 @@ export function softSurface(vertices: ArrayLike<number>, indices: ArrayLike<numb
   return { ...splitCreases(vertices, indices), surfaceVertices: Math.floor(vertices.length / 3) };
 }
 
-// What frames have of a deformable body.
+// Layout of a deformable body in frames.
 export type DrawnBody = SoftSurface | PointCloud;
 
 // Buffers returned by the page, for reuse.
@@ -68,8 +68,8 @@ export class LatestFrame {
     return replaced;
   }
 
-  // `names`: of the bodies by their numbers, the rigid ones first.
-  // `drawn`: of the deformable bodies by their indices.
+  // `names`: names of the bodies by number, rigid bodies first.
+  // `drawn`: layouts of the deformable bodies by index.
   take(drawn: DrawnBody[], names: string[], pool: BufferPool): FrameInfo | null {
     const frame = this.newest;
     if (!frame) return null;
@@ -157,7 +157,7 @@ export function decodeSoft(
   };
 }
 
-// A field at a render vertex of a carried surface, within the range of the field's values.
+// A field at a render vertex of a carried surface, clamped to the range of the field.
 function carriedValue({ nodes, weights, smoothOf }: CarriedSurface, v: number, value: (node: number) => number): number {
   let sum = 0;
   for (let i = 4 * smoothOf[v]; i < 4 * smoothOf[v] + 4; ++i) sum += weights[i] * value(nodes[i]);

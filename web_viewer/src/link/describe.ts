@@ -29,7 +29,7 @@ import type {
 import { embeddedSurface, lookOf } from './look';
 import { gather, splitSeams, vertexNormals } from './surface';
 
-// Soft bodies with more surface vertices or more points than this in all are shown decimated: a page cannot draw more of them
+// With more surface vertices or points than this in total, soft bodies are shown decimated, because a page cannot draw more
 // smoothly.
 const kMaxFullVertices = 50_000;
 const kMaxFullPoints = 250_000;
@@ -104,7 +104,7 @@ function pointsInfo(body: DeformableDescription, index: number, tier: Tier): Poi
   const { count = 0, radii = [] } = body.points ?? {};
   const kept = keptVertices(body, tier);
   const shown = kept?.length ?? count;
-  // fewer points are larger, so that they fill the same volume
+  // decimated points are drawn larger, so that they fill the same volume
   const growth = Math.cbrt(count / Math.max(1, shown));
   const radius = (i: number) => (radii[radii.length > 1 ? (kept ? kept[i] : i) : 0] ?? 0) * growth;
   return {
@@ -118,7 +118,7 @@ function pointsInfo(body: DeformableDescription, index: number, tier: Tier): Poi
   };
 }
 
-// The surface vertices or points that frames of a tier have; null: all.
+// Surface vertices or points in frames of a tier; null: all.
 function keptVertices(body: DeformableDescription, tier: Tier): number[] | null {
   return tier === Tier.UNSPECIFIED || body.decimatedVertices.length === 0 ? null : body.decimatedVertices;
 }

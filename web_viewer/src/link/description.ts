@@ -69,7 +69,7 @@ export class Descriptions {
     return whole;
   }
 
-  // Bodies may share an object, and an object that was fetched for the last description is still known.
+  // Bodies may share an object. Objects of the last description are not fetched again.
   private async fetchObject({ sha256, size }: ObjectRef, fetched: Map<string, Uint8Array>): Promise<Uint8Array> {
     let bytes = fetched.get(sha256) ?? this.kept.get(sha256);
     if (!bytes) {

@@ -111,7 +111,7 @@ export class LeaseHolder {
     if (this.state === 'held') this.sendMotion(now);
   }
 
-  // Ends the motion once, without repetition, because the next command is for something else.
+  // Sends the end of the motion once, without repetition, because the next command has another purpose.
   private stopMotion(now: number): void {
     this.motion = this.motion && atRest(this.motion);
     this.sendMotion(now);
@@ -225,7 +225,7 @@ function sameMotion(a: Motion, b: Motion | null): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-// Whether one motion replaces the other on the server.
+// True if one motion replaces the other on the server.
 function sameControl(a: Motion, b: Motion): boolean {
   const what = (m: Motion) => (m.kind === 'twist' ? m.controller : m.kind === 'gamepad' ? '\npad' : `\npull ${m.link}`);
   return what(a) === what(b);

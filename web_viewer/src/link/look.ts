@@ -1,10 +1,10 @@
-// Appearance of surfaces: texture coordinates, colours of vertices, images; and surfaces that soft bodies carry.
+// Appearance of surfaces (texture coordinates, vertex colours, images), and surfaces that soft bodies carry.
 import type { Appearance, EmbeddedPart } from '../gen/pliant/v1/world_pb';
 import type { SoftSurface } from './decode';
 import type { Color, Look, SoftLook } from './messages';
 import { gather, splitSeams } from './surface';
 
-// Of the render vertices that `source` lists by their vertices in the description; null: there is nothing but a colour.
+// Appearance at render vertices; `source` has their vertices in the description. Null if there is only a colour.
 export function lookOf(appearance: Appearance | undefined, source: Uint32Array): Look | null {
   if (!appearance) return null;
   const { textureCoordinates, vertexColors, image } = appearance;
@@ -17,12 +17,12 @@ export function lookOf(appearance: Appearance | undefined, source: Uint32Array):
   };
 }
 
-// u and v; 0 where there are none.
+// u and v per vertex; 0 where they are missing.
 function coordinatesOf(all: number[], source: Uint32Array): Float32Array {
   return Float32Array.from({ length: 2 * source.length }, (_, i) => all[2 * source[i >> 1] + (i & 1)] ?? 0);
 }
 
-// Red, green and blue as linear light; white where there are none.
+// Red, green and blue per vertex, linear; white where they are missing.
 function colorsOf(all: Uint8Array, source: Uint32Array): Float32Array {
   const linear = Float32Array.from({ length: 256 }, (_, byte) => {
     const x = byte / 255;
@@ -33,9 +33,9 @@ function colorsOf(all: Uint8Array, source: Uint32Array): Float32Array {
   });
 }
 
-// The fine surface that a soft body carries: its parts one after the other.
+// The fine surface that a soft body carries: its parts, concatenated.
 //
-// rest  xyz of the nodes in frames, at rest
+// rest  xyz of the nodes in frames, at rest [m]
 export function embeddedSurface(parts: EmbeddedPart[], rest: ArrayLike<number>): { surface: SoftSurface; look: SoftLook } {
   const nodeCount = Math.floor(rest.length / 3);
   const nodes: number[] = [];
@@ -87,13 +87,13 @@ export function embeddedSurface(parts: EmbeddedPart[], rest: ArrayLike<number>):
   return { surface, look: { groups, coordinates, colors: joined(looks.map((look) => look?.colors ?? null), sizes, 3, 1) } };
 }
 
-// The node that moves a vertex most.
+// The node with the largest weight for a vertex.
 function heaviest({ nodes, weights }: EmbeddedPart, vertex: number): number {
   const at = [0, 1, 2, 3].map((i) => 4 * vertex + i).sort((a, b) => weights[b] - weights[a])[0];
   return nodes[at];
 }
 
-// Arrays of all parts, `otherwise` where a part has none; null: none has any.
+// Concatenates the arrays of all parts, filled with `otherwise` where a part has none; null if no part has one.
 function joined(arrays: (Float32Array | null)[], counts: number[], size: number, otherwise: number): Float32Array | null {
   if (arrays.every((array) => !array)) return null;
   const whole = new Float32Array(size * counts.reduce((sum, count) => sum + count, 0)).fill(otherwise);
@@ -105,7 +105,7 @@ function joined(arrays: (Float32Array | null)[], counts: number[], size: number,
   return whole;
 }
 
-// Where the nodes of a frame put a carried surface: positions and normals of its render vertices.
+// Calculates positions and normals of a carried surface's render vertices from the positions of the nodes.
 export function carry(
   { nodes, weights, indices, smoothOf }: NonNullable<SoftSurface['carried']>,
   places: Float32Array,

@@ -4,7 +4,7 @@ import type { OpeningInfo } from '../files/opening';
 
 // Values of pliant.v1.FieldMeasure.
 export const Measure = {
-  appearance: 0, // none: bodies show their own colours
+  appearance: 0, // no field: bodies show their own colours
   strain: 1,
   stress: 2,
   volume: 3,
@@ -42,8 +42,8 @@ export type ToWorker =
   | { kind: 'release'; target: string } // releases a lease immediately
   | { kind: 'takeover'; target: string }
   | { kind: 'priority'; priority: number } // of leases that are acquired from now on
-  | { kind: 'show'; world: string } // shows another world; '': that which the server chooses
-  | { kind: 'open'; files: GivenFile[] } // makes a world of files, and shows it
+  | { kind: 'show'; world: string } // shows another world; '': the one that the server chooses
+  | { kind: 'open'; files: GivenFile[] } // creates a world from files and shows it
   | { kind: 'cancelOpening' }
   | { kind: 'retry' };
 
@@ -65,7 +65,7 @@ export interface PadCommand {
   buttons: number[];
 }
 
-// What a held control asks for. A wrench without a force ends a pull.
+// Command of a held control. A zero wrench ends a pull.
 export type Motion =
   | ({ kind: 'twist'; controller: string } & TwistCommand)
   | ({ kind: 'spring' } & PullCommand)
@@ -131,8 +131,8 @@ export interface WorldInfo {
   soft: SoftInfo[];
   points: PointsInfo[];
   robots: RobotInfo[];
-  images: Map<string, ImageInfo>; // of textures, by their hash
-  watchesOnly: boolean; // the user may watch and stop the world, and nothing else
+  images: Map<string, ImageInfo>; // of textures, by hash
+  watchesOnly: boolean; // the user may only watch and stop the world
 }
 
 export interface RigidInfo {
@@ -145,7 +145,7 @@ export interface RigidInfo {
 
 export type Color = [number, number, number, number]; // red, green, blue, alpha in 0 … 1
 
-// Joints of a robot that one client may drive while another drives the rest, by a lease on robot/name.
+// Joints of a robot with a separate lease, on robot/name, while another client may drive the rest.
 export interface GroupInfo {
   name: string;
   joints: string[];
@@ -158,7 +158,7 @@ export interface RobotInfo {
   tools: ToolInfo[];
   grippers: GripperInfo[];
   groups: GroupInfo[];
-  hasGamepad: boolean; // maps the state of a gamepad by a profile of its own
+  hasGamepad: boolean; // the robot maps the state of a gamepad by its own profile
 }
 
 export interface JointInfo {
@@ -185,15 +185,15 @@ export interface GripperInfo {
   joints: string[];
 }
 
-// An image as its file has it.
+// An image as in its file.
 export interface ImageInfo {
   bytes: Uint8Array;
   mediaType: string;
-  width: number; // as its header has them [px]
+  width: number; // from its header [px]
   height: number;
 }
 
-// Appearance of a triangle mesh, beside its colour.
+// Appearance of a triangle mesh, in addition to its colour.
 export interface Look {
   image: string; // in WorldInfo.images; empty: none
   coordinates: Float32Array | null; // u and v of each render vertex; (0, 0) is the lower left corner of the image
@@ -229,7 +229,7 @@ export interface SoftInfo {
   look: SoftLook | null; // of the fine surface that the body carries
 }
 
-// Appearance of the parts of a surface: triangles from `start` on, as numbers of corners.
+// Appearance of the parts of a surface: each has `count` triangle corners from `start` on.
 export interface SoftLook {
   groups: { start: number; count: number; color: Color; image: string; hasColors: boolean }[];
   coordinates: Float32Array | null; // as in Look, of all parts
@@ -243,8 +243,8 @@ export interface PointsInfo {
   fields: number[]; // values of pliant.v1.FieldMeasure that the body has
   youngsModulus: number;
   count: number; // of all points
-  numbers: Uint32Array | null; // of the points that frames have; null: they have all
-  radii: Float32Array; // with which these are drawn [m]
+  numbers: Uint32Array | null; // of the points in frames; null: all points
+  radii: Float32Array; // drawn radii of these points [m]
 }
 
 export interface FrameInfo {

@@ -1,12 +1,12 @@
-// Decodes the frames of bodies of points. Their positions stay quantised: the graphics processor computes them, so a frame costs
-// little more than a copy, however many points there are.
+// Decodes the frames of bodies of points. Positions stay quantised and are computed by the graphics processor, so a frame costs
+// little more than a copy.
 import type { DeformableFrame, FieldFrame } from '../gen/pliant/v1/stream_pb';
 import type { BufferPool } from './decode';
 import type { PointFrame, Vec3 } from './messages';
 
 // A body of points, as kept by the worker.
 export interface PointCloud {
-  points: number; // that frames have
+  points: number; // number in frames
 }
 
 const kLargest = 32767; // quantised coordinate
@@ -57,7 +57,7 @@ export interface ScalarField {
   max: number;
 }
 
-// One number per vertex or point of a field: its values, or the lengths of its vectors. Null if it has another number of them.
+// A scalar per vertex or point: the values of the field, or the lengths of its vectors. Null if their number is not `count`.
 export function scalarField(shown: FieldFrame | undefined, count: number): ScalarField | null {
   if (!shown) return null;
   const { values, min, max } = shown;

@@ -86,7 +86,7 @@ interface Pending {
   resolve(reply: Reply): void;
   reject(error: Error): void;
   sentAt: number;
-  patience: number; // time after which there will be no reply [ms]
+  timeoutMs: number; // time after which the request fails [ms]
 }
 
 export class Session {
@@ -96,7 +96,7 @@ export class Session {
   private nextRequest = 1n;
   private retryTimer: ReturnType<typeof setTimeout> | undefined;
   private readonly backoff = new Backoff();
-  private needsToken = false; // until the user gives one
+  private needsToken = false; // until the user enters one
   private closing = ''; // reason for which this side closed the socket
 
   private world = '';
@@ -107,13 +107,13 @@ export class Session {
   private drawnBodies: DrawnBody[] = []; // the deformable ones
   private tier = Tier.UNSPECIFIED;
   private readonly descriptions = new Descriptions((method, request) => this.ask(method, request));
-  private names: string[] = []; // of the bodies by their numbers in frames
+  private names: string[] = []; // names of the bodies by number in frames
   private readonly latest = new LatestFrame();
   private readonly pool = new BufferPool();
   private pageIsReady = true;
   private pageEpoch = 0; // number of the connection: frames of an earlier one are not acknowledged
   private lastFrameSeen = 0;
-  private worldEpoch: number | undefined; // of the last frame: it changes at every reset and restore
+  private worldEpoch: number | undefined; // epoch of the last frame; changes at every reset and restore
 
   private opening: Opening | null = null; // of files, one at a time
 
@@ -147,7 +147,7 @@ export class Session {
         return (await this.ask(ControlService.method.acquireLease, request)).leaseId;
       },
       release: (leaseId) => {
-        // a lease that cannot be released has ended already
+        // if the release fails, the lease has already ended
         this.ask(ControlService.method.releaseLease, { world: this.world, leaseId }).catch(() => undefined);
       },
       command: (target, leaseId, command) => this.command(target, leaseId, command),
@@ -211,7 +211,7 @@ export class Session {
     const now = this.around.now();
     this.leases.tick(now);
     for (const [id, request] of this.pending) {
-      if (now - request.sentAt < request.patience) continue;
+      if (now - request.sentAt < request.timeoutMs) continue;
       this.pending.delete(id);
       request.reject(new Error('The server did not answer within 5 s.'));
     }
@@ -313,14 +313,14 @@ export class Session {
     this.live = false;
     this.leases.disconnected();
     const which = this.start?.world ? `no world “${this.start.world}”` : 'no world';
-    this.say('no_world', `The server is running, but has ${which}. Drop files here, or: pliant world create SCENE.yaml`);
+    this.say('no_world', `The server is running, but has ${which}. Drop files here, or run: pliant world create SCENE.yaml`);
     this.heardAt = this.around.now();
     this.retryTimer = setTimeout(() => {
       if (socket === this.socket) void this.introduce(socket);
     }, 2000);
   }
 
-  // The server admits only clients with a token: the user has to give one.
+  // The server admits only clients with a token, which the user must enter.
   private noToken(reason: string): void {
     this.abandon();
     this.needsToken = true;
@@ -355,7 +355,7 @@ export class Session {
     this.retryLater(reason);
   }
 
-  // Closes the connection, if there is one, and does not try again.
+  // Closes the connection, if there is one, and schedules no retry.
   private abandon(): void {
     const socket = this.socket;
     this.forget();
@@ -387,11 +387,11 @@ export class Session {
     return true;
   }
 
-  private request(message: Request, patience = kReplyMs): Promise<Reply> {
+  private request(message: Request, timeoutMs = kReplyMs): Promise<Reply> {
     const id = this.nextRequest++;
     return new Promise((resolve, reject) => {
       if (!this.send(id, message)) return reject(new Error('There is no connection to the server.'));
-      this.pending.set(id, { resolve, reject, sentAt: this.around.now(), patience });
+      this.pending.set(id, { resolve, reject, sentAt: this.around.now(), timeoutMs });
     });
   }
 
@@ -399,13 +399,13 @@ export class Session {
   private async ask<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
     request: MessageInitShape<I>,
-    patience = kReplyMs,
+    timeoutMs = kReplyMs,
   ): Promise<MessageShape<O>> {
     const value = {
       method: `${method.parent.typeName}/${method.name}`,
       request: toBinary(method.input, create(method.input, request)),
     };
-    const reply = await this.request({ case: 'call', value }, patience);
+    const reply = await this.request({ case: 'call', value }, timeoutMs);
     if (reply.case !== 'reply') throw new Error(`The server sent an unexpected reply to ${method.name}.`);
     return fromBinary(method.output, reply.value);
   }
@@ -581,7 +581,7 @@ export class Session {
     if (!this.start) return;
     this.start = { ...this.start, world };
     if (this.live && world === this.world) return;
-    // another connection, on which no frame of the world before is under way
+    // reconnect, so that no frame of the previous world is under way
     this.abandon();
     this.connect();
   }

@@ -63,15 +63,15 @@ export function splitCreases(positions: ArrayLike<number>, indices: ArrayLike<nu
   return { source: Uint32Array.from(source), indices: renderIndices };
 }
 
-// A surface whose vertices differ along the seams of its texture although it is smooth there.
+// A surface that has several vertices along the seams of its texture, although it is smooth there.
 export interface SeamedSurface extends RenderSurface {
-  smooth: RenderSurface; // without the seams: its normals are those of the whole
+  smooth: RenderSurface; // without the seams; has the normals of the surface
   smoothOf: Uint32Array; // vertex of `smooth` of each render vertex
 }
 
-// As splitCreases, where vertices at the same place may be several.
+// Like splitCreases, for surfaces that may have several vertices at the same position.
 export function splitSeams(positions: ArrayLike<number>, indices: ArrayLike<number>): SeamedSurface {
-  // vertices at the same place are one
+  // merge vertices at the same position
   const vertexCount = Math.floor(positions.length / 3);
   const firsts = new Map<string, number>();
   const first = Uint32Array.from({ length: vertexCount }, (_, v) => {
@@ -104,7 +104,7 @@ export function splitSeams(positions: ArrayLike<number>, indices: ArrayLike<numb
   return { source: Uint32Array.from(source), indices: renderIndices, smooth, smoothOf: Uint32Array.from(smoothOf) };
 }
 
-// Vectors of the chosen elements, three numbers each.
+// Copies the chosen vectors, three numbers each.
 export function gather(vectors: ArrayLike<number>, chosen: Uint32Array, into: Float32Array): Float32Array {
   for (let i = 0; i < chosen.length; ++i) for (let k = 0; k < 3; ++k) into[3 * i + k] = vectors[3 * chosen[i] + k];
   return into;

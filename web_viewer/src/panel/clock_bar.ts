@@ -49,7 +49,7 @@ export class ClockBar {
     this.onClick('help-open', () => this.help.showModal());
     this.onClick('stop', () => port.call({ op: this.stopped ? 'resume' : 'stop' }));
     this.factor.addEventListener('change', () => {
-      // that of a paused world is for when it runs again
+      // in a paused world the choice takes effect with Run
       if (!this.paused) port.call({ op: 'run', factor: Number(this.factor.value) });
       this.factor.blur();
     });
@@ -75,7 +75,7 @@ export class ClockBar {
     this.factor.value = value;
   }
 
-  // Who may only watch may stop the world, but not let it run again.
+  // A user who may only watch may stop the world, but not resume it.
   enable(on: boolean, watchesOnly: boolean): void {
     this.enabled = on;
     this.watchesOnly = watchesOnly;
@@ -113,7 +113,7 @@ export class ClockBar {
     this.port.call({ op: 'step', steps: 1 });
   }
 
-  // Offers to show particles as a surface where there are some.
+  // Shows the button for the surface of particles.
   offerSurface(on: boolean): void {
     this.surface.hidden = !on;
   }
@@ -145,7 +145,7 @@ export class ClockBar {
   }
 }
 
-// Presses a button that was released, or releases it; returns whether it is pressed now.
+// Toggles a button. Returns true if it is pressed now.
 function toggle(button: HTMLButtonElement): boolean {
   const on = button.getAttribute('aria-pressed') !== 'true';
   button.setAttribute('aria-pressed', String(on));

@@ -1,4 +1,4 @@
-// Opening files: the button, the whole page as a place to drop them, and the card that shows how far it is.
+// Opening files: the button, the page as a drop target, and the card that shows the progress.
 import { chosenFiles, droppedFiles, type GivenFile } from '../files/given';
 import type { OpeningInfo } from '../files/opening';
 import { element, setHidden, setText } from './dom';
@@ -9,7 +9,7 @@ export interface FilesPort {
   refusal(): string; // reason for which no files can be opened now; '': they can
 }
 
-const kShowsAfterMs = 150; // what is done sooner needs no card
+const kShowsAfterMs = 150; // faster openings show no card
 
 export class FilesView {
   private working = false;
@@ -29,7 +29,7 @@ export class FilesView {
     }
     input.addEventListener('change', () => {
       this.open(Promise.resolve(chosenFiles(input.files ?? [])));
-      input.value = ''; // choosing the same files again is another change
+      input.value = ''; // so that choosing the same files again is a change
     });
     element('opening-end').addEventListener('click', () => {
       if (this.working) return port.cancel();
@@ -59,7 +59,7 @@ export class FilesView {
     const failed = state === 'failed';
     element('opening').classList.toggle('failed', failed);
     element('opening').classList.toggle('warned', warned);
-    setText('opening-title', failed ? `Cannot open ${title}` : warned ? `${title}: mended or ignored` : title);
+    setText('opening-title', failed ? `Cannot open ${title}` : warned ? `${title}: warnings` : title);
     setText('opening-text', text);
     setHidden('opening-text', warned);
     setHidden('opening-warnings', !warned);
@@ -81,7 +81,7 @@ export class FilesView {
     if (!hasFiles(event)) return;
     event.preventDefault();
     event.dataTransfer!.dropEffect = 'copy';
-    setText('drop-text', this.refusal() || 'Drop robots, meshes or a scene to make a world of them');
+    setText('drop-text', this.refusal() || 'Drop robots, meshes or a scene to create a world from them');
     setHidden('drop', false);
   }
 

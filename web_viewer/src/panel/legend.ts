@@ -23,7 +23,7 @@ export class Legend {
     this.lock.addEventListener('click', () => this.showLock(onLock()));
   }
 
-  // Offers the measures that some body has, given those of each body, and returns the chosen one.
+  // Offers the measures that any body has, given those of each body. Returns the chosen one.
   offer(ofBodies: number[][]): MeasureId {
     const offered = new Set(ofBodies.flat());
     for (const option of this.choice.options) option.hidden = option.disabled = !offered.has(Number(option.value));
@@ -35,7 +35,7 @@ export class Legend {
     return Number(this.choice.value) as MeasureId;
   }
 
-  // Shows the scale of a field, or the choice alone where bodies show their own colours.
+  // Shows the scale of a field, or hides it when bodies show their own colours.
   showScale(on: boolean): void {
     element('legend-scale').hidden = this.lock.hidden = !on;
   }

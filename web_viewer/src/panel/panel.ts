@@ -126,7 +126,7 @@ export class Panel {
     setHidden('takeover', !(lease.state === 'refused' || lease.state === 'lost') || stopped);
   }
 
-  // Of a user who may not drive.
+  // Shows that the user may only watch.
   showWatching(): void {
     element('lease').dataset.state = 'none';
     setText('lease', 'watching');
@@ -139,7 +139,7 @@ export class Panel {
     setText('pad', warning || (name ? `Gamepad: ${name}${hint}` : ''));
   }
 
-  // The particle that was clicked; null: none.
+  // Shows the clicked particle; null: none.
   showParticle(particle: ParticleInfo | null): void {
     setHidden('particle', particle === null);
     if (particle) setText('particle', particleText(particle));
@@ -184,7 +184,7 @@ export function particleText({ body, number, position, value, measure, unit }: P
   return `Particle ${number} of “${body}”: (${place}) m${field}`;
 }
 
-// What a user can move a world by.
+// Ways in which the user can move bodies of a world.
 export interface Means {
   what: string; // label of the driven target; empty: there is none
   grip: boolean; // it has a gripper
@@ -192,7 +192,7 @@ export interface Means {
   pull: boolean; // some body can be pulled
 }
 
-// Says how to move something while nothing moves by the user's hand.
+// Explains how to move something, while the user drives nothing.
 export function idleHint({ what, grip, sliders, pull }: Means): string {
   if (what) return `Hold a key or a stick to move “${what}”, or drag it.${grip ? ' G opens and closes its gripper.' : ''}`;
   if (sliders && pull) return 'Move joints with their sliders, or hold Ctrl and drag a body to pull it.';
@@ -200,7 +200,7 @@ export function idleHint({ what, grip, sliders, pull }: Means): string {
   return pull ? 'Hold Ctrl and drag a body to pull it.' : 'Nothing here can be moved.';
 }
 
-// The nearest priority that a lease may have.
+// The nearest valid priority of a lease.
 export function clampPriority(priority: number): number {
   return Number.isFinite(priority) ? Math.min(100, Math.max(0, Math.round(priority))) : 0;
 }

@@ -58,7 +58,7 @@ export class RobotPanel {
     this.views.find(({ robot }) => isOn(robot))?.showLease(lease);
   }
 
-  // Lets only these joints be moved, those of a group; null: all.
+  // Enables only the joints of a group; null: all joints.
   setGroup(robot: string, joints: string[] | null): void {
     this.views.find((view) => view.robot.name === robot)?.setGroup(joints);
   }
@@ -156,8 +156,8 @@ class RobotView {
   }
 }
 
-// Groups the joints by tool and gripper, with the remaining ones last; pressures of soft bodies are no joints and have a
-// group of their own. Each joint is in one group.
+// Groups the joints by tool and gripper, then the remaining ones, then pressures of soft bodies, which are not joints. Each
+// joint is in one group.
 export function groupJoints(robot: RobotInfo): { title: string; joints: JointInfo[]; isGripper: boolean }[] {
   const pressures = robot.joints.filter(({ drive }) => drive === 'activation');
   const moving = robot.joints.filter(({ drive }) => drive !== 'activation');

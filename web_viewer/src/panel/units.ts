@@ -58,7 +58,7 @@ export function jointEffort(effort: number, slides: boolean): string {
   return `${withoutMinusZero((effort / scale).toFixed(digits))} ${prefix}${slides ? 'N' : 'N·m'}`;
 }
 
-// The prefix of numbers from a thousand on, and its factor.
+// Factor and SI prefix for numbers from a thousand on.
 function largePrefix(size: number): [number, string] {
   const steps: [number, string][] = [[1e9, 'G'], [1e6, 'M'], [1e3, 'k']];
   return steps.find(([step]) => size >= step * 0.9995) ?? [1, ''];

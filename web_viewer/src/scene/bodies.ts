@@ -33,7 +33,7 @@ export interface RigidBody {
   placed: boolean; // a pose has been received
 }
 
-// A particle that the user picked.
+// A picked particle.
 export interface ParticleInfo {
   body: string;
   number: number; // in its body
@@ -60,7 +60,7 @@ export class Bodies {
   private readonly materials: Materials;
   private readonly toolFrame = new ToolFrame();
 
-  // `plain`: without expensive shading. `changed`: the picture has changed without a frame.
+  // `plain`: without expensive shading. `changed`: called when the picture changes without a frame.
   constructor(
     private readonly plain: boolean,
     changed: () => void = () => {},
@@ -131,12 +131,12 @@ export class Bodies {
     return [...this.soft, ...this.points];
   }
 
-  // Textures that have been decoded, and those that could not be.
+  // Numbers of decoded textures, and of those that could not be decoded.
   get textures(): { loaded: number; failed: number } {
     return this.materials.textures;
   }
 
-  // Soft bodies show the colours of a field, or their own.
+  // Shows soft bodies in the colours of a field, or in their own.
   showFields(on: boolean): void {
     for (const body of this.soft) body.showField(on);
   }
@@ -147,7 +147,7 @@ export class Bodies {
     this.surface.setDiverging(diverging);
   }
 
-  // Marks the particle that was picked, if one was.
+  // Marks the picked particle, if there is one.
   mark(hit: Hit | null): void {
     this.picked?.body.mark(null);
     const body = this.points.find(({ info }) => info.name === hit?.name);
@@ -155,7 +155,7 @@ export class Bodies {
     this.picked?.body.mark(this.picked.index);
   }
 
-  // The marked particle as it is in the latest frame.
+  // State of the marked particle in the latest frame.
   get particle(): ParticleInfo | null {
     if (!this.picked?.body.latest) return null;
     const { body, index } = this.picked;
@@ -182,7 +182,7 @@ export class Bodies {
     return this.rigid.find(({ info }) => info.name === name)?.info.motion ?? null;
   }
 
-  // Size of the scene [m], for what is drawn in it.
+  // Size of the scene [m], to scale markers.
   get extent(): number {
     return this.size;
   }

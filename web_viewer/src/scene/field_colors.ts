@@ -1,4 +1,4 @@
-// Colours of a field: a table, and the part of it that the values of the latest frame span.
+// Colours of a field: a table, and the part of it that the latest values span.
 import { DataTexture, LinearFilter, RGBAFormat, SRGBColorSpace } from 'three';
 import { colorTable, divergingColor, kTableSize, sequentialColor } from './colormap';
 import type { Range } from './range';

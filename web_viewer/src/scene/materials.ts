@@ -2,7 +2,7 @@
 import { Color, DoubleSide, FrontSide, MeshPhysicalMaterial, RepeatWrapping, SRGBColorSpace, Texture } from 'three';
 import type { Color as Rgba, BodyMotion, ImageInfo } from '../link/messages';
 
-const kMaxSide = 4096; // of textures; larger ones are made smaller [px]
+const kMaxSide = 4096; // of textures; larger ones are scaled down [px]
 const kMaxPlainSide = 1024; // the same, without expensive shading
 
 const kFree = ['#4c7bd9', '#2fa58a', '#9a6bd0', '#d0a13a', '#5a8f3c', '#c45a8a'];
@@ -13,13 +13,13 @@ export class Materials {
   private images = new Map<string, ImageInfo>(); // by hash
   private readonly shown = new Map<string, Promise<Texture | null>>(); // likewise
 
-  // `plain`: without expensive shading. `changed`: a texture has come.
+  // `plain`: without expensive shading. `changed`: called when a texture has loaded.
   constructor(
     private readonly plain: boolean,
     private readonly changed: () => void = () => {},
   ) {}
 
-  // The images of the world that is shown from now on.
+  // Sets the images of the world that is shown from now on.
   setImages(images: Map<string, ImageInfo>): void {
     this.images = images;
   }
@@ -35,8 +35,8 @@ export class Materials {
     return this.keep(key, () => this.coated(new Color(color)));
   }
 
-  // Material of a colour, which multiplies those of vertices, if there are any, and that of a texture. Meshes with one have
-  // its coordinates in `uv1`.
+  // Material with a colour, which is multiplied by vertex colours and a texture, if there are any. Meshes have the coordinates
+  // of the texture in `uv1`.
   ofColor([r, g, b, a]: Rgba, image = '', hasColors = false): MeshPhysicalMaterial {
     return this.keep(`rgba ${r} ${g} ${b} ${a} ${image} ${hasColors}`, () => {
       const material = this.coated(new Color().setRGB(r, g, b, SRGBColorSpace));
@@ -64,14 +64,14 @@ export class Materials {
     const shown = this.shown.get(image) ?? this.load(image);
     this.shown.set(image, shown);
     const texture = await shown;
-    if (this.shown.get(image) !== shown) return; // of a world that is gone
+    if (this.shown.get(image) !== shown) return; // the texture of an earlier world
     ++this.textures[texture ? 'loaded' : 'failed'];
     material.map = texture;
     material.needsUpdate = true;
     this.changed();
   }
 
-  // The browser decodes the image; null where it cannot.
+  // Lets the browser decode an image; null if it cannot.
   private async load(image: string): Promise<Texture | null> {
     const info = this.images.get(image);
     if (!info) return null;

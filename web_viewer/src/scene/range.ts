@@ -46,13 +46,13 @@ export class AutoRange {
   }
 }
 
-// Whether the measure is in pascals.
+// True if the measure is in pascals.
 export function isPressure(measure: MeasureId): boolean {
   const { stress, pressure, contactPressure, contactTraction } = Measure;
   return ([stress, pressure, contactPressure, contactTraction] as MeasureId[]).includes(measure);
 }
 
-// Whether the measure may be on either side of its reference value.
+// True if the measure may be on either side of its reference value.
 export function isDiverging(measure: MeasureId): boolean {
   return isRatio(measure) || measure === Measure.pressure;
 }

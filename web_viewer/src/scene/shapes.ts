@@ -12,9 +12,9 @@ import {
 import { RoundedBoxGeometry } from 'three/addons/geometries/RoundedBoxGeometry.js';
 import type { GeometryInfo, Look } from '../link/messages';
 
-const kMaxFall = 20; // of a body that is framed with its ground, relative to the extent of the framed box
+const kMaxFall = 20; // height above the ground, relative to the extent of the box, up to which the ground is framed
 
-// Returns indexed triangles with normals and, where they have a texture or colours of vertices, these, so that all geometries
+// Returns indexed triangles with normals and, if there are any, texture coordinates and vertex colours, so that all geometries
 // of a material can be merged; null for a half-space, which is drawn as a floor. `detail`: tessellation relative to full detail.
 export function shapeGeometry(shape: GeometryInfo, detail = 1): BufferGeometry | null {
   const geometry = makeGeometry(shape, (count) => Math.max(4, 2 * Math.round(0.5 * detail * count)));
@@ -53,14 +53,14 @@ function makeGeometry(shape: GeometryInfo, parts: (count: number) => number): Bu
   }
 }
 
-// Adds texture coordinates and colours of vertices.
+// Adds texture coordinates and vertex colours.
 export function addLook(geometry: BufferGeometry, look: Pick<Look, 'coordinates' | 'colors'> | null): void {
   if (look?.coordinates) geometry.setAttribute('uv1', new BufferAttribute(look.coordinates, 2));
   if (look?.colors) geometry.setAttribute('color', new BufferAttribute(look.colors, 3));
 }
 
-// Returns the box that the camera should fit: robots, all other moving boxes except far outliers, and the part of fixed ones
-// within a part of their extent around them.
+// Returns the box that the camera should fit: robots, all other moving boxes except far outliers, and the part of fixed boxes
+// near these, within a fraction of their extent.
 export function interestingBox(moving: Box3[], fixed: Box3[], robots: Box3[] = []): Box3 {
   // a robot is large compared with the objects around it, so take in less of the fixed bodies
   const near = robots.length > 0 ? 0.1 : 0.35;
@@ -80,7 +80,7 @@ export function interestingBox(moving: Box3[], fixed: Box3[], robots: Box3[] = [
 }
 
 // Extends the framed box down to the ground below the bodies that will fall, so that they do not fall out of the picture.
-// Ground that is much further below than the box is large is left out, since the bodies would be too small to see.
+// Ground very far below the box is left out, because the bodies would be too small to see.
 // `falling`: bodies that move freely; those outside of the box are ignored. `planes`: surfaces of half-spaces. `fixed`: boxes
 // whose tops are ground, too.
 export function withGround(box: Box3, falling: Box3[], planes: Plane[], fixed: Box3[]): Box3 {

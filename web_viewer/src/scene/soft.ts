@@ -1,5 +1,5 @@
-// A deformable body: its smoothly shaded surface, coloured by a field through a colour table; or the finer surface that it
-// carries, with these colours or its own.
+// A deformable body: its smoothly shaded surface, or the finer surface that it carries, coloured by a field through a colour
+// table or with its own colours.
 import { Box3, BufferAttribute, BufferGeometry, DynamicDrawUsage, Mesh, MeshPhysicalMaterial, Vector3, type Face } from 'three';
 import type { Color, SoftFrame, SoftInfo } from '../link/messages';
 import { FieldColors } from './field_colors';
@@ -49,7 +49,7 @@ export class SoftBody {
     this.object.material = on ? this.ofField : this.own;
   }
 
-  // The corner of a face nearest to a point: its vertex in the volume mesh, and where it is at any time.
+  // The corner of a face nearest to a point: its vertex in the volume mesh, and its present position.
   grab(face: Face, point: Vector3): { vertex: number; place(): Vector3 } {
     const at = (corner: number) => new Vector3().fromBufferAttribute(this.object.geometry.getAttribute('position'), corner);
     const [corner] = [face.a, face.b, face.c].sort((a, b) => at(a).distanceTo(point) - at(b).distanceTo(point));

@@ -28,7 +28,7 @@ export class Stage {
   private home = new Box3(new Vector3(-0.2, -0.2, 0), new Vector3(0.2, 0.2, 0.2));
   private homeTurn = 0;
   private needsDraw = true;
-  private resized = true; // the drawing buffer has not yet got its new size
+  private resized = true; // the drawing buffer does not have its new size yet
   private pixelRatio: number;
   private readonly fixedPixelRatio: number;
   private slow = 0; // consecutive slow frames; negative: fast ones
@@ -185,7 +185,7 @@ export class Stage {
     return width / Math.max(1, this.canvas.clientHeight - this.covered.bottom);
   }
 
-  // A drawing buffer that changes its size becomes blank, so it gets the new one just before the next drawing.
+  // Resizing the drawing buffer clears it, so it is resized just before the next drawing.
   private markResized(): void {
     this.resized = true;
     this.invalidate();

@@ -12,7 +12,7 @@ async function neededOf(files: Record<string, string>): Promise<string[]> {
   return (await neededFiles(given(files))).map(({ path }) => path);
 }
 
-// By the browser's own implementation.
+// Digest by the runtime's own implementation.
 async function digest(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   const sum = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
   return Array.from(sum, (byte) => byte.toString(16).padStart(2, '0')).join('');

@@ -1,11 +1,11 @@
 """Environments for Gymnasium, which `import pliant.envs` registers: "pliant/SoftGrasp-v0" and
 "pliant/BeamInsertion-v0".
 
-import gymnasium
-import pliant.envs
+    import gymnasium
+    import pliant.envs
 
-env = gymnasium.make("pliant/SoftGrasp-v0", server="127.0.0.1:50051")
-envs = gymnasium.make_vec("pliant/SoftGrasp-v0", num_envs=8, servers=["127.0.0.1:50051"])
+    env = gymnasium.make("pliant/SoftGrasp-v0", server="127.0.0.1:50051")
+    envs = gymnasium.make_vec("pliant/SoftGrasp-v0", num_envs=8, servers=["127.0.0.1:50051"])
 """
 
 try:

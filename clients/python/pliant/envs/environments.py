@@ -1,4 +1,4 @@
-"""Environments of Gymnasium: of one world, and of many worlds on one or more servers."""
+"""Gymnasium environments of one world, and of many worlds on one or more servers."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class PliantEnv(gymnasium.Env[Rows, Rows]):
 
     Equal seeds and actions lead to equal `info["state_hash"]` on any server of the same version. An
     action of a wrong shape, with NaN or out of [-1, 1] raises ActionError before it is sent. An
-    episode in which the solver fails is truncated, and `info["fault"]` says why. Where the server
-    is gone, `step` and `reset` raise.
+    episode in which the solver fails is truncated, and `info["fault"]` has the reason. If the
+    server is unreachable, `step` and `reset` raise.
     """
 
     metadata: dict[str, Any] = {"render_modes": [], "render_fps": 20}
@@ -98,7 +98,7 @@ class PliantEnv(gymnasium.Env[Rows, Rows]):
 
     def _one(self, outcomes: dict[int, Outcome]) -> Outcome:
         if 0 not in outcomes:
-            raise self._group.lost.pop(0)  # another try may succeed when the server is back
+            raise self._group.lost.pop(0)  # a later try may succeed when the server is back
         return outcomes[0]
 
 
@@ -106,10 +106,10 @@ class PliantVectorEnv(gymnasium.vector.VectorEnv[Rows, Rows, Any]):
     """Many worlds of a task, on one or more servers, stepped with one call for each server.
 
     `gymnasium.make_vec("pliant/SoftGrasp-v0", num_envs=64, servers=["a:50051", "b:50051"])`. World
-    i, seeded with S, goes as a PliantEnv that is seeded with S + i. An episode that has ended
-    begins anew with the next step. A world that is lost with its server is truncated for good: its
+    i of an environment seeded with S behaves like a PliantEnv seeded with S + i. An episode that
+    has ended restarts with the next step. A world that is lost with its server stays truncated: its
     observations stay as they were, `lost` has the reason, `info["lost"]` marks it, and the other
-    worlds go on. When all are lost, `step` raises the error of the first.
+    worlds continue. When all are lost, `step` raises the error of the first.
     """
 
     metadata: dict[str, Any] = {
@@ -154,7 +154,7 @@ class PliantVectorEnv(gymnasium.vector.VectorEnv[Rows, Rows, Any]):
 
     @property
     def lost(self) -> dict[int, errors.PliantError]:
-        """The worlds that are gone, by their indices, and why."""
+        """Errors of the lost worlds, by index."""
         return dict(self._group.lost)
 
     @property

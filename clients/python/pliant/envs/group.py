@@ -19,7 +19,7 @@ _IDLE_TIMEOUT = 3600.0  # [s]; worlds of a job that was killed are deleted
 
 
 class Outcome(NamedTuple):
-    """What an action, or the start of an episode, led to in one world."""
+    """Result of an action, or of the start of an episode, in one world."""
 
     observation: Floats
     judgement: Judgement
@@ -28,7 +28,7 @@ class Outcome(NamedTuple):
 
 
 class Group:
-    """Worlds of a task. `lost` has those that are gone, with the reason; the others go on."""
+    """Worlds of a task. `lost` has the errors of lost worlds; the others continue."""
 
     def __init__(
         self,
@@ -75,8 +75,8 @@ class Group:
     def step(
         self, actions: Mapping[int, Floats], starts: Mapping[int, np.random.Generator]
     ) -> dict[int, Outcome]:
-        """Takes an action in some worlds, and begins an episode in others, with one call for each
-        server. Worlds that are lost, now or before, are not in the result."""
+        """Takes an action in some worlds and starts an episode in others, with one call per server.
+        The result leaves out lost worlds."""
         requests: dict[int, Any] = {}
         for i, random in starts.items():
             self._episodes[i] = self.task.start(random)
@@ -145,7 +145,7 @@ class Group:
         return Outcome(self.task.observe(readings, episode), judgement, info, "")
 
     def _fail(self, index: int, error: errors.PliantError) -> Optional[Outcome]:
-        """A world that has a fault ends its episode; any other error loses it."""
+        """Ends the episode of a world with a fault. After any other error the world is lost."""
         fault = ""
         last = self._last[index]
         try:

@@ -1,10 +1,11 @@
-"""Rollouts on Ray: a worker for each server, which drives its worlds in lockstep. `pip install
+"""Rollouts on Ray: one worker per server, which drives its worlds in lockstep. `pip install
 'pliant[ray]'`.
 
-from pliant.envs.rollouts import collect
+    from pliant.envs.rollouts import collect
 
-result = collect("pliant/SoftGrasp-v0", ["a:50051", "b:50051"], envs_per_server=32, steps=1000,
-seed=1) print(len(result.rollouts), result.lost)
+    servers = ["a:50051", "b:50051"]
+    result = collect("pliant/SoftGrasp-v0", servers, envs_per_server=32, steps=1000, seed=1)
+    print(len(result.rollouts), result.lost)
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ Policy = Callable[[npt.NDArray[np.float32]], npt.NDArray[np.float32]]
 
 
 class Rollout(NamedTuple):
-    """What the worlds of a server did; arrays begin with (steps, worlds)."""
+    """Episodes of the worlds of a server. Arrays have the shape (steps, worlds, …)."""
 
     server: str
     observations: npt.NDArray[np.float32]  # before each action
@@ -33,10 +34,10 @@ class Rollout(NamedTuple):
 
 
 class Rollouts(NamedTuple):
-    rollouts: list[Rollout]  # of the servers that lasted
+    rollouts: list[Rollout]  # of the servers that were not lost
     lost: dict[
         str, str
-    ]  # by server, or server and world, why they are not in it, or not up to the end
+    ]  # reasons, by server, or by server and world, why rollouts are missing or incomplete
 
 
 def roll_out(
@@ -48,8 +49,8 @@ def roll_out(
     policy: Optional[Policy],
     options: Optional[Mapping[str, Any]] = None,
 ) -> tuple[Rollout, dict[str, str]]:
-    """Drives the worlds of one server; the reasons for which some were lost come with what the
-    others did."""
+    """Drives the worlds of one server. Returns their rollout, and the reasons why some were
+    lost."""
     import pliant.envs
 
     env = pliant.envs.PliantVectorEnv(task, count, server, options=options)
@@ -106,11 +107,11 @@ def collect(
     options: Optional[Mapping[str, Any]] = None,
     worker_options: Optional[Mapping[str, Any]] = None,
 ) -> Rollouts:
-    """Drives worlds on all servers at the same time, by one Ray worker for each server.
+    """Drives worlds on all servers in parallel, with one Ray worker per server.
 
-    World i of server k is seeded with seed + k · envs_per_server + i, so that results do not depend
-    on how many servers there are. Without a policy, actions are random. A server that dies, or
-    whose worker dies, is in `lost`, alone. Call ray.init first to use a cluster.
+    World i of server k is seeded with seed + k · envs_per_server + i. Without a policy, actions are
+    random. A server that dies, or whose worker dies, is in `lost`; the others are not affected.
+    Call ray.init first to use a cluster.
     """
     try:
         import ray

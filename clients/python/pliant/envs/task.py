@@ -1,4 +1,4 @@
-"""What makes a world an environment: its scene, actions, observations and rewards."""
+"""Tasks: scene, actions, observations and rewards of an environment."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Judgement(NamedTuple):
 
 
 class Readings(NamedTuple):
-    """A state: joints in the order of the description, and probes by their names."""
+    """A state: joints in the order of the description, and probes by name."""
 
     positions: Floats
     velocities: Floats
@@ -44,7 +44,7 @@ def scene_without_script(name: str, probes: Sequence[str] = ()) -> str:
 
 
 class Task:
-    """A task of a robot in a scene. Subclasses fill in what is left open here.
+    """A task of a robot in a scene, to be subclassed.
 
     An action is a row of numbers from -1 to 1, which `commands` turns into commands that hold for
     `steps` steps.
@@ -53,22 +53,22 @@ class Task:
     scene = ""  # file in scenes/
     robot = ""
     added_probes: tuple[str, ...] = ()  # lines of the scene
-    read_probes: tuple[str, ...] = ()  # names of those that observations need
+    read_probes: tuple[str, ...] = ()  # names of the probes that observations need
     actions: tuple[str, ...] = ()  # names of the numbers of an action
-    steps = 1  # of the world for each action
+    steps = 1  # of the world per action
     settling_steps = 10  # at the start of an episode, in which the robot takes its random pose
-    frame_body = ""  # a body that does not move: frames are wanted for their joints alone
+    frame_body = ""  # a body that does not move, because only the joints of frames are used
 
     def start(self, random: np.random.Generator) -> Any:
-        """What is random in an episode."""
+        """Draws the random parameters of an episode."""
         raise NotImplementedError
 
     def settle(self, episode: Any, request: Any) -> None:
-        """Commands at the start of an episode, into a StepWorldRequest."""
+        """Adds the commands at the start of an episode to a StepWorldRequest."""
         raise NotImplementedError
 
     def command(self, action: Floats, request: Any) -> None:
-        """Commands of an action, into a StepWorldRequest."""
+        """Adds the commands of an action to a StepWorldRequest."""
         raise NotImplementedError
 
     def observe(self, readings: Readings, episode: Any) -> Floats:
@@ -107,7 +107,7 @@ class SoftGrasp(Task):
     """An iiwa with an Allegro hand takes a soft ball from a table and brings it to a goal in the
     air.
 
-    Actions: velocity and angular velocity of the flange, and how far the fingers close.
+    Actions: velocity and angular velocity of the flange, and closure of the fingers.
     Observations: positions and velocities of the 23 joints; palm, ball, its velocity and largest
     strain; the goal. The reward of an action is minus the distances from palm to ball and from ball
     to goal [m], minus strain beyond 0.5, plus 10 at the goal, minus 5 if the ball falls off the
@@ -176,10 +176,10 @@ class InsertionEpisode(NamedTuple):
 
 
 class BeamInsertion(Task):
-    """A Fetch that holds a flexible beam moves it over a slot of 1.1 mm of clearance and pushes it
+    """A Fetch that holds a flexible beam moves it over a slot with 1.1 mm clearance and pushes it
     in.
 
-    Actions: velocity of the gripper, and its rate of turning about the vertical. Observations:
+    Actions: velocity of the gripper, and its yaw rate. Observations:
     positions and velocities of all joints, of robot and beam; both ends of the beam and the
     gripper; the force on the slot. The reward of an action is minus the horizontal distance of the
     beam's foot from the slot [m], plus its depth in the slot, plus 10 when it is 0.05 m below the

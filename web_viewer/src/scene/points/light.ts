@@ -1,4 +1,4 @@
-// The stage's light in shaders of their own: its sun with the shadows, and a sky in place of its room.
+// The stage's light for custom shaders: its sun with shadows, and a hemisphere light in place of its environment.
 import { Color, UniformsLib, UniformsUtils, Vector3, type Camera, type IUniform, type ShaderMaterial } from 'three';
 
 export const kSun = /* glsl */ `
@@ -10,7 +10,7 @@ export const kSun = /* glsl */ `
   uniform vec3 sky, ground; // light of the surroundings from above and from below
   uniform vec3 up;          // in view space`;
 
-// The part of the sun that reaches a point of the world, 0 … 1.
+// Fraction of the sunlight that reaches a point of the world, 0 … 1.
 export const kSunlight = /* glsl */ `
   #include <packing>
   #if NUM_DIR_LIGHT_SHADOWS > 0
@@ -46,7 +46,7 @@ export function lightUniforms(): Record<string, IUniform> {
   ]);
 }
 
-// Call before each drawing.
+// Sets the up direction in view space. Call before each drawing.
 export function setUp({ uniforms }: ShaderMaterial, camera: Camera): void {
   uniforms.up.value.set(0, 0, 1).transformDirection(camera.matrixWorldInverse);
 }

@@ -1,5 +1,5 @@
-// Particles drawn as a surface: their balls are drawn into a picture of depths, which is smoothed over about their distance and
-// then lit, as in screen-space rendering of fluids (van der Laan et al. 2009). The field is smoothed with it.
+// Draws particles as a surface, as in screen-space rendering of fluids (van der Laan et al. 2009): their balls are drawn into a
+// depth image, which is smoothed over a few radii and then lit. The field is smoothed with it.
 import {
   BufferAttribute,
   BufferGeometry,
@@ -26,13 +26,13 @@ const kReach = 3; // of the smoothing, in radii
 
 export class ParticleSurface {
   readonly object: Mesh<BufferGeometry, ShaderMaterial>;
-  private readonly scene = new Scene(); // what the picture of depths shows
+  private readonly scene = new Scene(); // of the depth image
   private readonly colors = new FieldColors();
   private readonly smoothing = new FullScreenQuad(smoothingMaterial());
   private targets: WebGLRenderTarget[] = [];
   private radius = 0.01; // of the largest ball [m]
 
-  // `scale`: pixels of the picture of depths for one of the page's
+  // `scale`: resolution of the depth image relative to the page
   constructor(private readonly scale: number) {
     // a triangle that covers the picture
     const geometry = new BufferGeometry();
@@ -40,7 +40,7 @@ export class ParticleSurface {
     this.object = new Mesh(geometry, surfaceMaterial(this.colors));
     this.object.frustumCulled = false;
     this.object.visible = false;
-    this.object.raycast = () => {}; // the balls are picked
+    this.object.raycast = () => {}; // the balls are picked instead
     this.object.onBeforeRender = (renderer, _scene, camera) => this.prepare(renderer, camera);
   }
 
@@ -88,7 +88,7 @@ export class ParticleSurface {
   }
 }
 
-// Depth from the viewer [m] (0: nothing) and place in the colour table of each pixel.
+// Per pixel: depth from the viewer [m] (0: nothing), and coordinate in the colour table.
 function makeTarget(size: Vector2): WebGLRenderTarget {
   return new WebGLRenderTarget(size.x, size.y, {
     type: FloatType,
@@ -98,7 +98,7 @@ function makeTarget(size: Vector2): WebGLRenderTarget {
   });
 }
 
-// A mean along one axis of the pixels nearby that belong to the same surface.
+// Bilateral smoothing along one axis: a weighted mean of nearby pixels of similar depth.
 function smoothingMaterial(): ShaderMaterial {
   return new ShaderMaterial({
     depthTest: false,
@@ -166,7 +166,7 @@ function surfaceMaterial(colors: FieldColors): ShaderMaterial {
         vec2 ndc = 2.0 * (vec2(at) + 0.5) / (scale * pixels) - 1.0;
         return depth * vec3((ndc + vec2(lens[2][0], lens[2][1])) / vec2(lens[0][0], lens[1][1]), -1.0);
       }
-      // Difference along an axis, to the side on which the surface goes on.
+      // Difference along an axis, to the side on which the surface continues.
       vec3 slope(ivec2 at, ivec2 aside, vec3 here, float depth) {
         float ahead = depthAt(at + aside), behind = depthAt(at - aside);
         bool forward = ahead > 0.0 && (behind == 0.0 || abs(ahead - depth) < abs(behind - depth));
@@ -182,7 +182,7 @@ function surfaceMaterial(colors: FieldColors): ShaderMaterial {
         vec3 toEye = -normalize(here);
         vec3 toSun = directionalLights[0].direction;
         vec3 color = texture2D(table, vec2(seen.y, 0.5)).rgb;
-        vec3 raised = (eye * vec4(here + radius * (normal + toSun), 1.0)).xyz; // out of the shadow of its own balls
+        vec3 raised = (eye * vec4(here + radius * (normal + toSun), 1.0)).xyz; // outside the shadow of its own balls
         vec3 fromSun = directionalLights[0].color * (sunlight(raised) / 3.14159265);
         vec3 light = color * mix(ground, sky, 0.5 + 0.5 * dot(normal, up));
         light += color * fromSun * max(0.0, dot(normal, toSun));

@@ -1,4 +1,4 @@
-// A body of particles: balls, coloured by a field through a colour table. Their positions stay quantised, as frames have them.
+// A body of particles: balls, coloured by a field through a colour table. Their positions stay quantised, as in frames.
 import {
   Box3,
   BufferAttribute,
@@ -22,7 +22,7 @@ export class PointBody {
   readonly object: Points<BufferGeometry, ShaderMaterial>;
   readonly depths: Points<BufferGeometry, ShaderMaterial>; // for a ParticleSurface
   readonly largest: number; // radius [m]
-  // Whether a surface is drawn around the balls, which then only cast their shadows; the marked one is drawn.
+  // True if a surface is drawn around the balls, which then only cast shadows, except the marked one.
   covered = false;
   latest: PointFrame | null = null;
   readonly bounds = new Box3();
@@ -34,7 +34,7 @@ export class PointBody {
     readonly info: PointsInfo,
     plain: boolean,
   ) {
-    this.largest = info.radii.reduce((most, radius) => Math.max(most, radius), 0);
+    this.largest = info.radii.reduce((max, radius) => Math.max(max, radius), 0);
     const geometry = new BufferGeometry();
     geometry.setAttribute('radius', new BufferAttribute(info.radii, 1));
     const material = sphereMaterial(this.uniforms, this.colors.table, plain);
@@ -76,12 +76,12 @@ export class PointBody {
     if (this.latest) this.colors.setRange(range, diverging, this.latest);
   }
 
-  // Makes one of the points that frames have stand out; null: none.
+  // Highlights a point by its index in frames; null: none.
   mark(index: number | null): void {
     this.uniforms.marked.value = index ?? -1;
   }
 
-  // Number of a point in the body, from its index among those that frames have.
+  // Number of a point in the body, from its index in frames.
   numberOf(index: number): number {
     return this.info.numbers?.[index] ?? index;
   }
@@ -93,7 +93,7 @@ export class PointBody {
     return at.multiply(quantum.value).add(origin.value);
   }
 
-  // Value of the field that the latest frame has at a point.
+  // Value of the latest frame's field at a point.
   valueAt(index: number): number {
     if (!this.latest) return NaN;
     const { field, fieldMin, fieldMax } = this.latest;
@@ -129,7 +129,7 @@ export class PointBody {
     hits.push({ distance: nearest, point: ray.at(nearest, new Vector3()), object: this.object, index });
   }
 
-  // Call right before each drawing: all draw the same geometry.
+  // Prepares the shared geometry. Call right before each drawing.
   private prepare(renderer: WebGLRenderer, onlyMarked: boolean): void {
     this.uniforms.pixels.value = renderer.getRenderTarget()?.height ?? renderer.getDrawingBufferSize(new Vector2()).y;
     this.colors.table.updateMatrix();

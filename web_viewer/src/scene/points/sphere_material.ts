@@ -1,14 +1,14 @@
-// Materials that draw points as lit balls. Each point is a square of pixels on which the fragment shader finds the ball's normal
-// and depth. Colour, shadow and everything else that is the same all over a ball is computed once per point, so that many small
-// balls are cheap also where WebGL renders in software.
+// Materials that draw points as lit balls. Each point is a square of pixels, for which the fragment shader computes the ball's
+// normal and depth. Colour, shadow and everything else that is constant over a ball is computed once per point, so that many
+// small balls are cheap even with software rendering.
 import { Color, ShaderMaterial, Vector3, type IUniform, type Texture } from 'three';
 import { kSun, kSunlight, lightUniforms } from './light';
 
-// The place and size of a point. A ball has its depth where it is nearest to the viewer; the shadow map has that of its centre.
+// Position and size of a point.
 export const kPlace = /* glsl */ `
   uniform vec3 origin, quantum; // position = origin + quantum · attribute
   uniform float pixels;         // height of the picture
-  uniform int marked;           // index of a point that stands out; −1: none
+  uniform int marked;           // index of the highlighted point; −1: none
   attribute float radius;       // [m]
 
   vec3 place() {
@@ -18,7 +18,7 @@ export const kPlace = /* glsl */ `
     return gl_VertexID == marked ? 1.3 * radius : radius;
   }`;
 
-// Where on its ball a pixel of a point is, seen from the viewer: x to the right, y up, in radii.
+// Position of a pixel on its ball, seen from the viewer: x to the right, y up, in radii.
 export const kDisc = /* glsl */ `
   vec2 onDisc() {
     return vec2(2.0, -2.0) * gl_PointCoord + vec2(-1.0, 1.0);
@@ -57,7 +57,7 @@ export function sphereMaterial(shared: SphereUniforms, table: Texture, plain: bo
       ${kSun}
       ${kSunlight}
       varying vec3 fromSun, fromSky, fromGround; // light that the ball reflects from each
-      varying vec2 depth;                        // of its middle, and how much less it is at its pole
+      varying vec2 depth;                        // depth of its centre, and how much smaller it is at the pole
       varying vec3 toEye;
 
       void main() {
@@ -72,7 +72,7 @@ export function sphereMaterial(shared: SphereUniforms, table: Texture, plain: bo
 
         vec3 color = texture2D(table, (span * vec3(field, 0.5, 1.0)).xy).rgb;
         if (gl_VertexID == marked) color = markColor;
-        // at the pole towards the sun, where the ball does not shade itself
+        // sampled at the pole towards the sun, where the ball does not shade itself
         vec3 toSun = (vec4(directionalLights[0].direction, 0.0) * viewMatrix).xyz;
         fromSun = color * directionalLights[0].color * (sunlight(world.xyz + size() * toSun) / 3.14159265);
         fromSky = color * sky;
@@ -134,14 +134,14 @@ export function sphereShadow(shared: SphereUniforms): ShaderMaterial {
   return material;
 }
 
-// Draws somewhat larger balls into a picture of their depths from the viewer [m] and their places in the colour table.
+// Draws slightly larger balls into an image of their depths from the viewer [m] and coordinates in the colour table.
 export function sphereDepth(shared: SphereUniforms, table: Texture): ShaderMaterial {
   const material = new ShaderMaterial({
     vertexShader: /* glsl */ `
       ${kPlace}
       attribute float field;
       uniform mat3 span;
-      varying vec3 ball; // depth of its middle, radius, place in the table
+      varying vec3 ball; // depth of its centre, radius, coordinate in the table
       varying vec2 depth;
       void main() {
         float large = 1.25 * radius;
