@@ -358,7 +358,7 @@ TEST_F(SurfaceBodies, OfGltfAreAnotherMeshWithAnotherBuffer) {
   EXPECT_EQ(Load(mesh).model->hash, first.model->hash);
   EXPECT_EQ(Kept().size(), 1u);
 
-  // of the same scene file and glTF
+  // scene file and glTF are unchanged
   Write("cube.bin", GltfBuffer(0.04f));
   const SceneResult second = Load(mesh);
   ASSERT_TRUE(second.ok()) << Messages(second);
@@ -370,7 +370,7 @@ TEST_F(SurfaceBodies, OfGltfWithoutTheirBufferAreRefusedByName) {
   Write("cube.gltf", GltfCube(0.05f, "parts/cube.bin"));
   const std::string mesh = "file: cube.gltf, edge_length: 0.025";
   EXPECT_THAT(MessagesOf(mesh), HasSubstr("parts/cube.bin"));
-  // given without its folder
+  // a buffer beside the file serves too
   Write("cube.bin", GltfBuffer(0.05f));
   EXPECT_TRUE(Load(mesh).ok()) << MessagesOf(mesh);
   for (const char* outside : {"/etc/passwd", "../../../../../../etc/passwd"}) {

@@ -61,7 +61,7 @@ class Durability : public testing::Test {
                     grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                     const Request& request, Response* response) {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kProgramPatience);
+    context.set_deadline(std::chrono::system_clock::now() + kProgramTimeout);
     return (stub.*method)(&context, request, response);
   }
 
@@ -198,7 +198,7 @@ TEST_F(Durability, KilledInTheMiddleNothingAcknowledgedIsLost) {
   EXPECT_EQ(Hash(world), physics::HashState(reference.state()));
 }
 
-TEST_F(Durability, AnAppliedCommandSurvivesAKill) {
+TEST_F(Durability, TheStepThatAppliedACommandSurvivesAKill) {
   ASSERT_NO_FATAL_FAILURE(Start());
   v1::World world;
   ASSERT_TRUE(Create("kept", true, &world).ok());
@@ -275,7 +275,7 @@ TEST_F(Durability, KilledWithCommandsInFlightTheStateIsTheOneLastAcknowledged) {
     });
     // until steps have used commands, and a little further
     v1::StepWorldResponse last;
-    const auto end = std::chrono::steady_clock::now() + kProgramPatience;
+    const auto end = std::chrono::steady_clock::now() + kProgramTimeout;
     bool stepped = true;
     for (int more = 10; stepped && more > 0 && std::chrono::steady_clock::now() < end;) {
       stepped = Step("kept", 1, &last, false).ok();
@@ -394,7 +394,7 @@ TEST_F(Durability, ACheckpointThatIsDeletedWhileItIsFetchedIsFetchedToItsEnd) {
   ASSERT_TRUE(Call(*worlds_, &Worlds::RestoreWorld, restore, &world).ok());
   EXPECT_EQ(Hash(world), saved.state_hash());
 
-  // a handle is not made up
+  // an invented handle is refused
   fetch.set_handle("1-0000000000000000");
   const grpc::Status unknown = Call(*worlds_, &Worlds::FetchCheckpoint, fetch, &chunk);
   EXPECT_EQ(unknown.error_code(), grpc::StatusCode::NOT_FOUND);
@@ -409,7 +409,7 @@ TEST_F(Durability, AsManyAutomaticCheckpointsAreKeptAsTheFlagSays) {
   request.set_world("worlds/kept");
   v1::ListCheckpointsResponse list;
   v1::StepWorldResponse step;
-  const auto end = std::chrono::steady_clock::now() + kProgramPatience;
+  const auto end = std::chrono::steady_clock::now() + kProgramTimeout;
   do {
     ASSERT_LT(std::chrono::steady_clock::now(), end);
     ASSERT_TRUE(Step("kept", 1, &step).ok());
@@ -467,7 +467,7 @@ TEST_F(Durability, NamedCheckpointsAreFetchedInChunksAndPutBack) {
   ASSERT_TRUE(Call(*worlds_, &Worlds::RestoreWorld, restore, &world).ok());
   EXPECT_EQ(Hash(world), at.state_hash());
 
-  // what was put back survives, too
+  // the restored state survives, too
   Kill();
   ASSERT_NO_FATAL_FAILURE(Start());
   EXPECT_EQ(Hash(Get("kept")), at.state_hash());

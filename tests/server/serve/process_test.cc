@@ -173,7 +173,7 @@ TEST_F(Process, LockstepKeepsProcessorsAwakeIfItIsToldTo) {
       }
       return true;
     };
-    const auto end = Clock::now() + kProgramPatience;
+    const auto end = Clock::now() + kProgramTimeout;
     bool awake = false;
     while (!(awake = spin()) && Clock::now() < end) ASSERT_TRUE(step());
     EXPECT_TRUE(awake);

@@ -22,7 +22,7 @@ extern char** environ;
 
 namespace pliant::server {
 
-inline constexpr std::chrono::seconds kProgramPatience{60};
+inline constexpr std::chrono::seconds kProgramTimeout{60};
 
 // pliantd as a child process, with stdout in a pipe and stderr in a file.
 class Program {
@@ -75,7 +75,7 @@ class Program {
 
   // Returns the exit status, or −1 when it does not end or is ended by a signal.
   int Wait() {
-    const auto end = std::chrono::steady_clock::now() + kProgramPatience;
+    const auto end = std::chrono::steady_clock::now() + kProgramTimeout;
     int status = 0;
     while (waitpid(pid_, &status, WNOHANG) == 0) {
       if (std::chrono::steady_clock::now() > end) return -1;

@@ -26,7 +26,7 @@ struct Dressed {
   std::vector<std::string> warnings;
 };
 
-// Reads a surface beside which there are these files, by their names.
+// Reads a surface with its companion files, given by name.
 Dressed Read(const std::string& bytes, const std::string& name,
              const std::map<std::string, std::string>& files) {
   const CompanionFiles read = [&](const std::string& file) -> absl::StatusOr<std::string> {
