@@ -74,10 +74,10 @@ class ServerTest : public testing::Test {
     control_ = v1::ControlService::NewStub(channel_);
   }
 
-  // Before the members of a derived test, such as the folder of its data, are destroyed.
+  // Ends the server before members of a derived test, such as the data folder, are destroyed.
   void TearDown() override { server_.reset(); }
 
-  // Options of the server, where a test needs others.
+  // Changes the options of the server.
   virtual void Configure(ServeOptions* /*options*/) {}
 
   grpc::Status Create(const std::string& id, const std::string& yaml = kTestScene) {

@@ -152,7 +152,7 @@ TEST_F(Web, MetricsTellOfStepsThatDidNotConverge) {
   EXPECT_NE(metrics.find("\npliant_last_step_residual{world=\"faulty\"} "), std::string::npos);
 }
 
-TEST_F(Web, MetricsTellHowLateStepsStart) {
+TEST_F(Web, MetricsHaveTheLatenessOfSteps) {
   ASSERT_TRUE(Create("timed").ok());
   ASSERT_TRUE(RunInRealTime("timed").ok());
   ASSERT_TRUE(WaitUntil([&] { return Get("timed").step() > 20; }));

@@ -1,5 +1,5 @@
-// Rules of teleoperation that concern who a client is, and operators who fight, at the handlers
-// that both transports use.
+// Rules of teleoperation about roles and competing operators, at the handlers that both transports
+// use.
 
 #include <atomic>
 #include <future>

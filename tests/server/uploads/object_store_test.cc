@@ -61,7 +61,7 @@ TEST_F(ObjectStoreTest, ObjectIsCompleteWhenAllItsChunksHaveCome) {
   EXPECT_EQ(*store_->Read(sum, 10), content);
   EXPECT_EQ(store_->Read(sum, 9).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(store_->Read(CalcSha256("other"), 10).status().code(), absl::StatusCode::kNotFound);
-  // what is known need not be sent again
+  // a known object need not be sent again
   EXPECT_TRUE(store_->Append("bob", sum, 10, 0, "")->complete);
 }
 

@@ -66,7 +66,7 @@ TEST(Substeps, ConvergeWhereTheWholeStepDoesNot) {
   EXPECT_GT(halved, 0);
 }
 
-TEST(Substeps, AreOneStepToWhoeverAsksForIt) {
+TEST(Substeps, AreReportedAsOneStep) {
   World world = LoadWorld(FastEllipsoid(""));
   const Model& model = world.model();
   const int ellipsoid = FindBody(model, "ellipsoid"), plate = FindBody(model, "plate");

@@ -1,5 +1,5 @@
-// Oscillations that friction drives, and that only a friction implicit in normal force and speed
-// has right: flutter of a point on coupled springs, stick-slip, and the speed at which it ends.
+// Oscillations that friction drives, which only friction implicit in normal force and speed
+// reproduces: flutter of a point on coupled springs, stick-slip, and the speed at which it ends.
 
 #include <fstream>
 
