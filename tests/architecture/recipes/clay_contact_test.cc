@@ -25,7 +25,8 @@ constexpr char kLump[] = R"(
       parameters: {cell_size: 0.06, bulk_modulus: 2.0e4, yield: 0.5}
 )";
 
-// Two lumps of 2.6 kg, 6 cm apart, that approach each other at 1 m/s, slightly off centre.
+// Two lumps of 2.6 kg, whose contact balls are 3 cm apart, approach each other at 1 m/s, slightly
+// off centre.
 std::string TwoLumps(const std::string& method) {
   return "time_step: 0.002\ngravity: [0, 0, 0]\nmethod: {" + method + "}\nbodies:\n  - name: left" +
          kLump + R"(

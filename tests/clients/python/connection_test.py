@@ -13,9 +13,9 @@ import unittest
 
 from servers import (
     KEEP_FILES,
-    TIMEOUT,
     PLIANTD,
     SCENE,
+    TIMEOUT,
     ServerProcess,
     WithServer,
     free_port,

@@ -4,7 +4,7 @@ import tempfile
 import time
 import unittest
 
-from servers import TIMEOUT, SCENE, ServerProcess, WithServer, wait_until, write_arm
+from servers import SCENE, TIMEOUT, ServerProcess, WithServer, wait_until, write_arm
 
 import pliant
 

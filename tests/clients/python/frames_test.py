@@ -10,7 +10,7 @@ import tracemalloc
 import unittest
 
 import numpy as np
-from servers import TIMEOUT, ROOT, SCENE, WithServer, wait_until
+from servers import ROOT, SCENE, TIMEOUT, WithServer, wait_until
 
 import pliant
 from pliant.description import Description

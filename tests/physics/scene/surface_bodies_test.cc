@@ -73,7 +73,7 @@ std::string PlyCube(float half) {
   return text;
 }
 
-// In centimetres, as the file says.
+// A cube as COLLADA, in centimetres as its unit element declares.
 std::string ColladaCube(float half) {
   std::string positions, corners;
   for (int v = 0; v < 8; ++v)
@@ -110,7 +110,7 @@ std::string GltfBuffer(float half) {
   return bytes;
 }
 
-// With its buffer in the text, or at `uri`.
+// A cube as glTF, with its buffer in the text or at `uri`.
 std::string GltfCube(float half, const std::string& uri = "") {
   return absl::StrCat(R"({"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}],
     "nodes": [{"mesh": 0}],

@@ -265,7 +265,7 @@ TEST(TeleoperationRules, CommandsFromBeforeAResetAreRefused) {
   EXPECT_TRUE(w.Send(lease, command).ok());
 }
 
-// Rule 7. A pause or a restore ends what was commanded under a lease; nothing goes on afterwards.
+// Rule 7. A pause or a restore ends motion that was commanded under a lease for good.
 TEST(TeleoperationRules, PauseEndsTheMotionOfARobot) {
   ControlledWorld w(LoadGantryModel());
   const std::string lease = w.Acquire("left");

@@ -473,7 +473,7 @@ TEST(WorldRegistry, CancelledCreationFreesItsIdAndOpensNothing) {
       registry.Open(*std::move(held), physics::World(LoadTestModel())).status();
   EXPECT_EQ(ended.code(), absl::StatusCode::kAborted);
   EXPECT_NE(ended.message().find("ended by bob"), std::string::npos) << ended;
-  EXPECT_NE(registry.FindCreation("a"), nullptr);  // the next one goes on
+  EXPECT_NE(registry.FindCreation("a"), nullptr);  // the next one continues
 }
 
 TEST(WorldRegistry, IdleWorldIsDeletedAndAUsedOneIsNot) {

@@ -1,4 +1,4 @@
-// What a server has acknowledged survives kill -9, a full disk and damaged files.
+// Acknowledged changes survive kill -9, a full disk and damaged files.
 
 #include <atomic>
 #include <filesystem>
@@ -129,7 +129,7 @@ TEST_F(Durability, KilledServerComesBackWithEveryDurableWorldAsLastAcknowledged)
   ASSERT_TRUE(Call(*worlds_, &Worlds::ListWorlds, v1::ListWorldsRequest(), &list).ok());
   EXPECT_EQ(list.worlds_size(), 2);
 
-  // it goes on from there, and a reset and a fork are kept, too
+  // it continues from there, and a reset and a fork are kept, too
   ASSERT_TRUE(Step("kept", 1, &last).ok());
   v1::ForkWorldRequest fork;
   fork.set_name("worlds/kept");
@@ -310,7 +310,7 @@ TEST_F(Durability, StopTakesACheckpointSoThatNothingIsReplayed) {
   EXPECT_EQ(Hash(Get("kept")), last.state_hash());
 }
 
-// A limit on the size of files stands for a full disk.
+// A limit on the size of files simulates a full disk.
 TEST_F(Durability, AFullDiskPausesTheWorldAndNamesTheFile) {
   constexpr int kLimit = 48 << 10;
   ASSERT_NO_FATAL_FAILURE(Start(kLimit, "1000"));
@@ -327,7 +327,7 @@ TEST_F(Durability, AFullDiskPausesTheWorldAndNamesTheFile) {
   EXPECT_THAT(status.error_message(), HasSubstr("ulimit"));
   EXPECT_TRUE(Step("other", 5, &next).ok());
 
-  // a checkpoint has room, so that the world goes on in another log as soon as that is written
+  // a checkpoint fits, so that the world continues with another log as soon as that is written
   for (int i = 0; i < 100; ++i) {
     status = Step("kept", 1, &last);
     if (status.ok()) break;

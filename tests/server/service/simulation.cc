@@ -492,7 +492,7 @@ void Simulation::Restart() {
   }
 }
 
-// Of two leases on overlapping targets, one must have ended.
+// Fails if two leases on overlapping targets are both held.
 void Simulation::CheckLeases() {
   for (const auto& host : handlers_->registry().List()) {
     const std::vector<CommandEcho>& commands = host->latest()->control.commands;

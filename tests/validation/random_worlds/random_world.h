@@ -36,7 +36,7 @@ class RandomWorld {
   friend class WorldMaker;
 };
 
-// What happened in a world.
+// Result of the run of a world.
 struct WorldVerdict {
   std::string fault;  // empty: none
   int steps = 0;

@@ -150,7 +150,7 @@ TEST_F(Imports, SeveralFilesMakeOneWorld) {
   ASSERT_TRUE(status.ok()) << status.error_message();
   EXPECT_EQ(world_.size().joints(), 1);
   EXPECT_EQ(world_.size().deformables(), 1);
-  // or those that are named
+  // only the named files, if some are named
   status = Import("named", {{"arm.urdf", kArm}, {"upper.obj", kCube}, {"part.obj", kCube}},
                   {"arm.urdf"});
   ASSERT_TRUE(status.ok()) << status.error_message();

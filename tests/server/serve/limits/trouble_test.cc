@@ -74,7 +74,7 @@ TEST_F(Trouble, FloodOfRequestsIsRefusedBeyondABoundAndOthersAreServed) {
                                   ended.fetch_add(1);
                                 });
   }
-  // those on the wire beyond the bound are refused; further ones wait in the client
+  // requests in transit beyond the bound are refused; further ones wait in the client
   EXPECT_TRUE(WaitUntil([&] { return refused.load() >= 200 - kMaxUnanswered; }));
 
   // a second connection is served
