@@ -5,8 +5,8 @@
 
 namespace pliant {
 
-// A tetrahedron with edges of 0.1 m as glTF: its text, which names the file `buffer`, and the bytes
-// of that.
+// A tetrahedron with three perpendicular edges of 0.1 m as glTF: the text, which names the file
+// `buffer`, and the bytes of that file.
 inline std::string GltfNaming(const std::string& buffer) {
   return R"({"asset": {"version": "2.0"}, "scene": 0,
     "scenes": [{"nodes": [0]}], "nodes": [{"mesh": 0}],

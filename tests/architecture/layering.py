@@ -16,8 +16,8 @@ PHYSICS = [f"physics/{room}" for room in
             "bodies", "mpm")]
 
 # Room → the other rooms that it may depend on. A folder inside a room belongs to that room.
-# stepping does not depend on rigid, fem and mpm: a method never checks the type of a block. mpm uses the materials of fem,
-# of which it links no more.
+# stepping does not depend on rigid, fem and mpm: a method never checks the type of a block. mpm uses the materials of fem
+# and links nothing else of it.
 ROOMS = {
     "solvers/linalg": [],
     "solvers/problem": ["solvers/linalg"],
@@ -96,8 +96,8 @@ LIBRARIES = {
                    r"Threads::", ["solvers", "physics", "server", "clients"]),
 }
 
-MOST_IDEAS = 14  # maximum per folder; `bvh.h` and `bvh.cc` count as one
-MOST_LINES = 800
+MAX_IDEAS = 14  # maximum per folder; `bvh.h` and `bvh.cc` count as one
+MAX_LINES = 800
 SOURCES = {".h", ".cc", ".ts", ".py", ".proto"}
 HOUSE = ["solvers", "physics", "server", "clients", "web_viewer", "tests", "benchmarks", "proto"]
 FETCHED_OR_MADE = {"node_modules", "dist", "gen", "proto_gen", "__pycache__"}
@@ -216,11 +216,11 @@ def size_problems(root):
                 continue
             ideas[file.parent.as_posix()].add(path.stem)
             lines = len(path.read_text().splitlines())
-            if lines > MOST_LINES:
-                yield f"{file.as_posix()}: {lines} lines, more than {MOST_LINES}: it holds two ideas"
+            if lines > MAX_LINES:
+                yield f"{file.as_posix()}: {lines} lines, more than {MAX_LINES}: it holds two ideas"
     for folder, stems in sorted(ideas.items()):
-        if len(stems) > MOST_IDEAS:
-            yield f"{folder}/: {len(stems)} files, more than {MOST_IDEAS} (a header and its source count as one): it is two rooms"
+        if len(stems) > MAX_IDEAS:
+            yield f"{folder}/: {len(stems)} files, more than {MAX_IDEAS} (a header and its source count as one): it is two rooms"
 
 
 def problems(root):

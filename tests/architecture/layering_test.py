@@ -145,7 +145,7 @@ class Catches(unittest.TestCase):
         self.found("web_viewer/src/main.ts")
 
     def test_a_folder_with_too_many_ideas(self):
-        for i in range(layering.MOST_IDEAS):
+        for i in range(layering.MAX_IDEAS):
             self.write(f"physics/fem/idea_{i}.h", "")
             self.write(f"physics/fem/idea_{i}.cc", "")
         self.assertEqual(layering.problems(self.root), [])
@@ -153,7 +153,7 @@ class Catches(unittest.TestCase):
         self.found("physics/fem/", "two rooms")
 
     def test_a_file_that_is_too_long(self):
-        self.write("tests/physics/fem/block_test.cc", "\n" * (layering.MOST_LINES + 1))
+        self.write("tests/physics/fem/block_test.cc", "\n" * (layering.MAX_LINES + 1))
         self.found("tests/physics/fem/block_test.cc", "two ideas")
 
     def test_a_dynamic_cast(self):

@@ -82,7 +82,7 @@ HELP_EXAMPLES = re.compile(r"\bpliantd \w+ .*--method ")
 
 
 def quoted_methods(file, text):
-    """The server takes the names of methods from physics, and leaves to it what their options are called."""
+    """The server takes the names of methods and of their options from physics."""
     if not file.startswith("server/"):
         return
     for number, line in enumerate(text.splitlines(), 1):
@@ -118,11 +118,11 @@ def told(file, text):
             yield number, f"{match[0]}: the field says reported, returns, receives"
 
 
-# Rooms of the server that are given their time by a Timeline, and the file that reads the clock for it.
+# Rooms of the server that take their time from a Timeline, and the files that read the clock for it.
 TIMED = ("server/host/", "server/control/", "server/stream/", "server/store/", "server/service/")
 CLOCK_READERS = {"server/host/timeline.h", "server/host/timeline.cc"}
-# The clock of the calendar may jump. These rooms need it: for the validity of tokens and certificates, for the record of
-# what was done, and because gRPC has its deadlines in it.
+# The wall clock may jump. These rooms need it for the validity of tokens and certificates, for the audit log, and because
+# gRPC deadlines use it.
 CALENDAR_READERS = ("server/auth/", "server/rpc/")
 
 

@@ -1,5 +1,5 @@
 """Installs the C++ client into an empty folder, builds its examples against it as a project outside the tree does, and
-runs each of them against a real pliantd. So it does with what docs/cpp.md and docs/command_line.md show first.
+runs each of them against a real pliantd. It also runs the quick starts of docs/cpp.md and docs/command_line.md.
 
 package_test.py BUILD_FOLDER
 """
@@ -111,7 +111,7 @@ class ProjectOutsideTheTree(unittest.TestCase):
         self.pliant("world", "reset", "w")
         lines = self.example("rollouts", "cube", "3", "20").splitlines()
         places = [float(line.split(" x ")[1].split()[0]) for line in lines]
-        # v = F t / m: the way is proportional to the force
+        # without friction the displacement is proportional to the force
         self.assertAlmostEqual(places[1] / places[0], 2, delta=0.1)
         self.assertAlmostEqual(places[2] / places[0], 3, delta=0.15)
 

@@ -21,11 +21,11 @@
 namespace pliant {
 
 // Long enough for a busy machine.
-inline constexpr std::chrono::seconds kPatience{60};
+inline constexpr std::chrono::seconds kTimeout{60};
 
 template <typename Condition>
 bool WaitUntil(Condition condition) {
-  const auto end = std::chrono::steady_clock::now() + kPatience;
+  const auto end = std::chrono::steady_clock::now() + kTimeout;
   while (!condition()) {
     if (std::chrono::steady_clock::now() > end) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -72,7 +72,7 @@ class PliantdTest : public testing::Test {
     std::filesystem::remove_all(folder_, error);
   }
 
-  // Starts it, on the ports of before if it ran before.
+  // Starts the server, on its earlier gRPC port if it ran before.
   void Start(const std::vector<std::string>& more = {}) {
     std::vector<std::string> arguments{"serve",      "--grpc-port",    port_, "--http-port", "0",
                                        "--data-dir", folder_ + "/data"};
@@ -91,7 +91,7 @@ class PliantdTest : public testing::Test {
     pliantd_->Wait();
   }
 
-  // Of the server that a test begins with.
+  // Additional flags of the server that SetUp starts.
   virtual std::vector<std::string> Flags() { return {}; }
 
   std::string address() const { return "127.0.0.1:" + port_; }

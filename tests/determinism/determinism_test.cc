@@ -16,7 +16,7 @@ namespace {
 
 std::shared_ptr<const Model> LoadModel(const std::string& name) {
   const SceneResult result = LoadSceneYaml(DeterminismScenes().at(name), name);
-  // the rings start inside each other, of which there is a warning
+  // the rings start overlapped, which gives a warning
   for (const SceneMessage& message : result.messages)
     if (message.error || name != "soft rings") ADD_FAILURE() << Format(message);
   return result.model;

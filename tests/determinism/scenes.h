@@ -27,7 +27,8 @@ bodies:
 )");
 }
 
-// Scenes that together cover every kind of body, shape and contact, and every method.
+// Scenes of rigid, articulated and soft bodies in contact, by the methods convex, corrective and
+// nonsmooth.
 inline const std::map<std::string, std::string>& DeterminismScenes() {
   static const std::map<std::string, std::string> scenes = [] {
     std::map<std::string, std::string> all;

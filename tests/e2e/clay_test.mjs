@@ -1,4 +1,4 @@
-// The body of docs/extending.md with a server that is built with it, and a real browser: the page draws it like any other.
+// The page draws the body of docs/extending.md like any other: with a server that is built with it and a real browser.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

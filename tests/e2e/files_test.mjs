@@ -1,4 +1,4 @@
-// Files dropped onto the page, or chosen with its button, become worlds that move: with the real server and a real browser.
+// Files dropped onto the page, or chosen with its button, become worlds: with the real server and a real browser.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -27,7 +27,7 @@ function box([x, y, z]) {
   return { corner, triangles: faces.flatMap(([a, b, c, d]) => [[a, b, c], [a, c, d]]) };
 }
 
-// A box as glTF with its numbers in another file.
+// A box as glTF with its buffer in another file.
 function writeGltfBox(size, path, buffer) {
   const { corner, triangles } = box(size);
   const bytes = Buffer.alloc(8 * 12 + 2 * 36);
@@ -209,7 +209,7 @@ test('what was mended or ignored is listed beside the new world until it is clos
   await shoot(page, 'files_warnings');
   await page.click('#opening-end');
   assert.ok(await page.isHidden('#opening'));
-  // and it goes with its world
+  // the list disappears with its world
   await drop(page, [join(folder, 'worn.stl')]);
   await page.waitForSelector('#opening-warnings li', { state: 'visible' });
   await page.goBack();
@@ -242,7 +242,7 @@ test('what is wrong is said with its place, and the world stays', kTest, async (
   assert.deepEqual(page.errors, []);
 });
 
-test('who may only watch is told so', kTest, async () => {
+test('a viewer is refused, and the message names the role that is needed', kTest, async () => {
   const tokens = join(folder, 'tokens.yaml');
   const token = execFileSync(kBinary, ['token', '--name', 'bob', '--role', 'viewer', '--tokens', tokens], { encoding: 'utf8' }).trim();
   const guarded = await Server.start(0, join('scenes', 'soft_ball.yaml'), ['--tokens', tokens]);

@@ -192,7 +192,7 @@ export async function runWorld(page) {
 // Waits until no component of `value()`, evaluated in the page, changes by more than `tolerance` within `seconds` of simulated
 // time.
 export async function settled(page, what, value, tolerance, seconds = 0.4) {
-  // once, since the page's policy forbids to make functions from text later on
+  // once, since the page's policy forbids functions made from text later
   await page.evaluate(`window.settling = null; window.settlingValue = ${value}`);
   await until(
     page,

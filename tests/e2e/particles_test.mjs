@@ -48,7 +48,7 @@ after(async () => {
   assert.equal(status, 0, `the server ends cleanly when it is asked to:\n${server?.log}`);
 });
 
-// Number of pixels of the picture that are nearly grey, as table, floor and background are.
+// Number of coloured pixels; table, floor and background are nearly grey.
 function countColoured(seen) {
   let coloured = 0;
   for (let i = 0; i < seen.length; i += 4) {
@@ -97,7 +97,7 @@ test('a click marks a particle, which the inspector follows', kTest, async () =>
   }, [picked.number, picked.position[0]]);
   await shoot(page, 'particles_picked');
 
-  // another body takes the mark away
+  // selecting another body clears the mark
   await page.selectOption('#selected', 'table');
   assert.equal(await page.evaluate(() => pliant.particle), null);
   assert.ok(await page.isHidden('#particle'));
@@ -114,7 +114,7 @@ test('the balls become a surface and balls again', kTest, async () => {
   }
   const coloured = [countColoured(balls), countColoured(surface)];
   assert.ok(coloured[1] > 0.6 * coloured[0], `it covers about as much: ${coloured} pixels`);
-  // pixels that differ from the one to their right: the surface is smoother, as far as the resolution of a busy machine shows
+  // pixels that differ from their right neighbour: the surface has fewer of them, even at the reduced resolution of a busy machine
   const edges = (seen) => seen.filter((value, k) => Math.abs(value - (seen[k + 4] ?? value)) > 24).length;
   assert.ok(edges(surface) < edges(balls), `it is smooth: ${edges(surface)} edges, ${edges(balls)} between balls`);
   await portray(browser, page, 'particles_surface', { prepare: (viewer) => viewer.click('#surface') });

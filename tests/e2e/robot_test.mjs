@@ -290,7 +290,7 @@ describe('two robots of one world', () => {
     await runWorld(page);
     await page.selectOption('#driven', { label: 'right · tool' });
     await page.evaluate(() => setPad([1, 0, 0, 0]));
-    // to the right means up here, whatever the view
+    // the profile maps right to up, for any view
     await until(page, 'the hand rises', () => pliant.robots.right.z.position > 0.05);
     assert.ok(Math.abs(await page.evaluate(() => pliant.robots.right.x.position)) < 1e-3, 'straight up');
     await page.evaluate(() => pullOutPad());
@@ -368,8 +368,8 @@ describe('the mobile robot with a gamepad', () => {
     await high.dispatchEvent('#priority', 'change');
     await high.evaluate((pressed) => setPad([0, 0.3, 0, 0], pressed), kHoldButton);
     await bring(high, 'the second one takes over', () => high.click('#takeover'), () => pliant.lease.state === 'held');
-    await until(low, 'the first one hears of that', () => pliant.lease.state === 'lost');
-    // who drives comes with the next frame
+    await until(low, 'the first one receives the loss', () => pliant.lease.state === 'lost');
+    // the drivers are part of the next frame
     await until(low, 'the first one sees one driver', () => pliant.drivers.length === 1);
     await low.evaluate(() => pullOutPad());
     await bring(low, 'it is not given back', () => low.click('#takeover'), () => pliant.lease.text.includes('with priority 20'));

@@ -1,4 +1,4 @@
-// The page over https, with a server that wants a token.
+// The page over https, with a server that requires a token.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -65,7 +65,7 @@ test('the token is kept while the tab is open, and never in the address', kTest,
   assert.ok(!server.log.includes(token));
 });
 
-test('who may only watch is told so, and can press nothing but stop', kTest, async () => {
+test('a viewer sees its role, and can press nothing but stop', kTest, async () => {
   const context = await browser.newContext({ ignoreHTTPSErrors: true });
   const watcher = await context.newPage();
   watcher.setDefaultTimeout(90000);

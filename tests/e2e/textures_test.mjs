@@ -164,7 +164,7 @@ bodies:
       visual: {file: ${visual}}
 `;
 
-// Pixels of each colour in the middle of the page: their number, extents and mean height, from above.
+// Pixels of each colour in the middle of the page: their number, first and last column, and mean row from the top.
 async function census(page) {
   const size = 96;
   const seen = await pixels(page, size);
@@ -218,7 +218,7 @@ before(async () => {
   write('quarters.png', quarters());
   write('cube.glb', glbCube(0.2, quarters()));
   write('cube.ply', plyCube(0.2));
-  // the parts of a PNG, but no pixels
+  // valid chunks of a PNG, but no pixels
   write('broken/cube.glb', glbCube(0.2, png(kSide, Buffer.from('no pixels'))));
   browser = await launchBrowser();
 });

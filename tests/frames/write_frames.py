@@ -1,6 +1,6 @@
-"""Writes frames.json beside it: frames of a real server, byte by byte, and the numbers that they stand for, by which the
-clients in all languages are tested. It takes the schema from the server's reflection and decodes as docs/api.md says,
-in the simplest way.
+"""Writes frames.json beside it: frames of a real server as bytes, and the numbers that they encode, for the tests of the
+clients in all languages. It takes the schema from the server's reflection and decodes as docs/api.md says, in the
+simplest way.
 
 write_frames.py PLIANTD    with grpcio and protobuf installed, as for tests/reflection
 """
@@ -56,7 +56,7 @@ def values_of(field):
 
 
 def expect(frame, world, measures):
-    """The numbers of one frame. Bodies and parts that it leaves out are not there."""
+    """Numbers of a frame, without the bodies and parts that it omits."""
     names = [body.name for body in [*world.rigid_bodies, *world.deformables]]
     expected = {"step": frame.step, "time": frame.time, "keyframe": frame.keyframe, "epoch": frame.epoch,
                 "rigid": {}, "positions": {}, "fields": {}, "probes": {}, "forces": {}}

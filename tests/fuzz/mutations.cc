@@ -56,7 +56,7 @@ void StartTimers(int seconds) {
   setitimer(ITIMER_REAL, &wall, nullptr);
 }
 
-// The files given, and those in folders given.
+// Contents of the given files and of the files in the given folders, without empty ones.
 std::vector<std::string> ReadCorpus(const std::vector<std::string>& places) {
   std::vector<std::filesystem::path> paths;
   for (const std::string& place : places) {

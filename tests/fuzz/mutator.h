@@ -20,10 +20,10 @@ class Random {
   std::uint64_t state_;
 };
 
-// A number of the input, for choices that depend on nothing else.
+// FNV-1a hash of the input, for choices that depend on nothing else.
 std::uint64_t HashInput(std::string_view input);
 
-// Inputs that a target could read, where it counts them: most are refused, but not all should be.
+// Number of inputs that the target accepted, if it counts them. It should not stay 0.
 inline std::uint64_t num_accepted = 0;
 
 // Damages a text as people and disks do: flips bytes, swaps, repeats and drops words and lines,

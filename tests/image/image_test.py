@@ -1,4 +1,4 @@
-"""The image: built twice with equal digests, and run by podman as its users run it.
+"""The image, run by podman as its users run it.
 
 PLIANT_IMAGE_ARCHIVE   OCI archive of the image
 PLIANT_IMAGE_TAG       its name, localhost/pliant:VERSION
@@ -19,7 +19,7 @@ import urllib.request
 ARCHIVE = os.environ["PLIANT_IMAGE_ARCHIVE"]
 TAG = os.environ["PLIANT_IMAGE_TAG"]
 CLIENT = os.environ["PLIANT"]
-PATIENCE = 60  # [s]
+TIMEOUT = 60  # [s]
 
 
 def free_port():
@@ -74,7 +74,7 @@ class Image(unittest.TestCase):
                     "--volume", "pliant-data:/data", "--env", "PLIANT_BIND=127.0.0.1", TAG, "serve",
                     "--grpc-port", str(self.grpc), "--http-port", str(self.http), *flags)
         self.addCleanup(self.podman, "rm", "--force", "--time", "0", name, check=False)
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT
         while self.podman("exec", name, "/usr/bin/pliant", "--server", f"127.0.0.1:{self.grpc}", "health",
                           check=False).returncode != 0:
             running = self.podman("inspect", name, "--format", "{{.State.Running}}").stdout.strip()
@@ -84,15 +84,15 @@ class Image(unittest.TestCase):
 
     def client(self, *arguments):
         done = subprocess.run([CLIENT, "--server", f"127.0.0.1:{self.grpc}", "--json", *arguments], text=True,
-                              capture_output=True, timeout=PATIENCE)
+                              capture_output=True, timeout=TIMEOUT)
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 
     def test_is_healthy_driven_from_outside_and_drained(self):
         self.start("driven")
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.http}/healthz", timeout=PATIENCE) as reply:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.http}/healthz", timeout=TIMEOUT) as reply:
             self.assertEqual(json.load(reply)["status"], "serving")
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.http}/", timeout=PATIENCE) as reply:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.http}/", timeout=TIMEOUT) as reply:
             self.assertIn(b"Pliant", reply.read())
         self.client("world", "create", "--shipped", "soft_ball", "--id", "ball")
         stepped = self.client("world", "step", "ball", "10")

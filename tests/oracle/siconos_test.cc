@@ -1,6 +1,6 @@
-// The contact problems of our steps, solved by Siconos, and its solutions as ours see them. Both
-// are about Coulomb's law to the letter: the non-smooth method, contacts that nothing but friction
-// and unilaterality gives way to.
+// Contact problems of our steps are solved by Siconos, and each solver's residual is evaluated at
+// both solutions. The nonsmooth method solves them with exact Coulomb friction and without
+// compliance, as Siconos does.
 
 #include <cmath>
 #include <memory>
@@ -35,8 +35,8 @@ using Eigen::MatrixXd;
 using Eigen::Vector3d;
 using Eigen::VectorXd;
 
-// 64 vertices of a soft cube on the floor, pushed along by less than friction holds in some places
-// and more in others.
+// 64 vertices of a soft cube on the floor, pushed along with less than the friction limit in some
+// places and with more in others.
 constexpr char kSoftCube[] = R"(
 time_step: 0.01
 sleeping: false
@@ -218,7 +218,7 @@ class Siconos {
     return NormalLast(r);
   }
 
-  // Its natural map's error at these impulses, relative to ‖q‖.
+  // Error of Siconos's natural map at these impulses, relative to ‖q‖.
   double CalcError(const VectorXd& impulses) {
     VectorXd r = NormalFirst(impulses), u = VectorXd::Zero(q_.size());
     double error = 0;
@@ -256,7 +256,7 @@ TEST(ExchangeWithSiconos, SoftCubeThatSlidesAndTurnsHasOneSolution) {
   EXPECT_LT(CalcOurResidual(problem, theirs), 1e-8);
   EXPECT_LT(CalcOurResidual(problem, reduced.r), 1e-8);
   EXPECT_LT((theirs - reduced.r).norm(), 1e-6 * reduced.r.norm());
-  // it is a problem with friction: some of it sticks, some slips
+  // friction acts: enough contacts slip
   int sticks = 0, slips = 0;
   for (std::size_t c = 0; c < problem.contacts.size(); ++c) {
     const Vector3d& impulse = problem.contacts[c].impulse;
@@ -280,7 +280,7 @@ TEST(ExchangeWithSiconos, ColumnsOfBoxesAreSolvedAsEachSeesThem) {
   EXPECT_LT((reduced.W * (theirs - reduced.r)).norm(), 1e-6 * reduced.q.norm());
 }
 
-// A residual that is always small would say nothing.
+// The residuals detect a wrong impulse.
 TEST(ExchangeWithSiconos, WrongForcesAreSeenByBoth) {
   const ContactProblem problem = SolveStep(kSoftCube, 3);
   const Reduced reduced = Reduce(problem);

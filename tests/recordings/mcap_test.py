@@ -139,7 +139,7 @@ class Recording(unittest.TestCase):
         self.assertLess(sum(chunk.compressed_size for chunk in summary.chunk_indexes),
                         sum(chunk.uncompressed_size for chunk in summary.chunk_indexes) / 2)
 
-    def test_events_tell_the_start_the_reset_and_the_end(self):
+    def test_events_are_the_start_the_reset_and_the_end(self):
         events = self.messages("/events")
         self.assertEqual([event.WhichOneof("event") for event in events], ["start", "reset", "end"])
         self.assertIn("LINEAR_COROTATIONAL", events[0].start.source.scene_yaml)

@@ -11,7 +11,7 @@ import threading
 import unittest
 
 import grpc
-from reflected import PATIENCE, Reflected
+from reflected import TIMEOUT, Reflected
 
 SCENE = """
 name: reflected
@@ -28,7 +28,7 @@ probes:
 def hold_open(requests, done):
     """The requests of a stream that stays open until `done`."""
     yield from requests
-    done.wait(PATIENCE)
+    done.wait(TIMEOUT)
 
 
 class ReflectionClient(unittest.TestCase):
@@ -45,7 +45,7 @@ class ReflectionClient(unittest.TestCase):
 
     def stop(self):
         self.server.terminate()
-        self.server.wait(PATIENCE)
+        self.server.wait(TIMEOUT)
         self.server.stdout.close()
 
     def world(self, method, **fields):

@@ -1,6 +1,6 @@
-"""What docs/api.md uses of grpcurl: `grpcurl -plaintext [-d JSON] ADDRESS list|SERVICE/METHOD`.
+"""The part of grpcurl that docs/api.md uses: `grpcurl -plaintext [-d JSON] ADDRESS list|SERVICE/METHOD`.
 
-Replies are printed as JSON, one a line; of a stream, which has no end, the first three.
+Replies are printed as JSON, one per line. A stream has no end; its first three replies are printed.
 """
 
 import argparse
@@ -10,7 +10,7 @@ import sys
 
 import grpc
 from google.protobuf import json_format
-from reflected import PATIENCE, Reflected
+from reflected import TIMEOUT, Reflected
 
 STREAMED = 3
 
@@ -22,9 +22,9 @@ def invoke(client, name, text):
     if client.streams(service, method):
         call = client.channel.stream_stream(path, request.SerializeToString, response.FromString)
         # like grpcurl, it ends its side of the stream after the last request
-        return itertools.islice(call(iter([message]), timeout=PATIENCE), STREAMED)
+        return itertools.islice(call(iter([message]), timeout=TIMEOUT), STREAMED)
     call = client.channel.unary_unary(path, request.SerializeToString, response.FromString)
-    return [call(message, timeout=PATIENCE)]
+    return [call(message, timeout=TIMEOUT)]
 
 
 def main():

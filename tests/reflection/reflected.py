@@ -3,7 +3,7 @@
 from google.protobuf import descriptor_pool, message_factory
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 
-PATIENCE = 60  # [s]
+TIMEOUT = 60  # [s]
 
 
 class Reflected:
@@ -33,9 +33,9 @@ class Reflected:
     def call(self, service, method, **fields):
         path, request, response = self.method(service, method)
         call = self.channel.unary_unary(path, lambda message: message.SerializeToString(), response.FromString)
-        return call(request(**fields), timeout=PATIENCE)
+        return call(request(**fields), timeout=TIMEOUT)
 
     def stream(self, service, method, requests):
         path, request, response = self.method(service, method)
         call = self.channel.stream_stream(path, lambda message: message.SerializeToString(), response.FromString)
-        return call((request(**fields) for fields in requests), timeout=PATIENCE)
+        return call((request(**fields) for fields in requests), timeout=TIMEOUT)

@@ -2,8 +2,8 @@
 // control experiments that must fail.
 //
 // Schemes of friction: the paper's own is the fixed point (FIXED_POINT), which misses the tolerance
-// in many steps of its examples (measured counts at each use). The method's default lets cones
-// follow where the fixed point does not converge. The scenes of arch, fingers and grasps choose
+// in many steps of its examples (measured counts at each use). The method's default falls back to
+// cones where the fixed point does not converge. The scenes of arch, fingers and grasps choose
 // cones from the start (CONE), which is faster; their tests run all three.
 
 #include "tests/scenes/shipped_scene.h"
@@ -65,8 +65,8 @@ TEST(Macklin2019, RelaxationLetsTheHeavyStackSinkInWhereKrylovDoesNot) {
     EXPECT_LT(stack.moved, 1e-6) << solver;
     EXPECT_NEAR(stack.force, 1, 1e-3) << solver;
   }
-  // Cubes sink in by decimetres, until the stack is thrown apart, unless overlap is taken away by
-  // position.
+  // Cubes sink in by decimetres, until the stack is thrown apart, unless overlap is corrected at
+  // position level.
   for (const char* solver : {"JACOBI", "GAUSS_SEIDEL"}) {
     const Stack stack = RunStack(StackBudget(
         {std::string("method.nonsmooth.linear_solver=") + solver, "contact.recovery_speed=0"}));
@@ -86,7 +86,7 @@ TEST(Macklin2019, RelaxationLetsTheHeavyStackSinkInWhereKrylovDoesNot) {
 // tilted gravity, where friction has to hold as well, cubes sink into each other.
 TEST(Macklin2019, IdentityScalingFailsOnTheHeavyStack) {
   const std::string identity = "method.nonsmooth.preconditioner=IDENTITY";
-  // otherwise the overlap that these steps leave would be taken away by position
+  // otherwise position-level correction would remove the overlap that these steps leave
   const std::string as_it_is = "contact.recovery_speed=0";
   const Stack cold =
       RunStack(StackBudget({identity, "method.nonsmooth.warm_start=false", as_it_is}));

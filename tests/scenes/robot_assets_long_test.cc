@@ -1,5 +1,5 @@
-// Robots of other projects, which are not part of this repository, on the floor of the world that
-// is made of one file: in the folder that PLIANT_ASSETS names, or beside the sources.
+// Robots of other projects, which are not part of this repository, on the floor of the scene that
+// is generated for one file: from the folder that PLIANT_ASSETS names, or beside the sources.
 
 #include <algorithm>
 #include <cstdio>
@@ -27,8 +27,8 @@ std::vector<fs::path> FindRobots(const std::string& folder) {
   return files;
 }
 
-// Runs the robots that have as many velocities as `is_meant` accepts for some seconds, and says
-// which they are.
+// Runs the robots whose number of velocities `is_meant` accepts for some seconds, and prints their
+// names.
 template <typename IsMeant>
 void RunOnTheFloor(double seconds, const IsMeant& is_meant) {
   const std::string folder = FindAssets();
@@ -36,7 +36,7 @@ void RunOnTheFloor(double seconds, const IsMeant& is_meant) {
     GTEST_SKIP() << "no robots to run: " << folder << " is not there; set PLIANT_ASSETS";
   int ran = 0;
   for (const fs::path& path : FindRobots(folder)) {
-    // whether each loads or says why not is another test
+    // another test checks that each file loads or is refused with a reason
     const SceneResult result = LoadSceneFile(path.string());
     if (!result.ok()) continue;
     int velocities = 0;

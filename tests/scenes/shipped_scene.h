@@ -65,7 +65,7 @@ inline std::vector<FrictionScheme> Schemes(int fixed_point_may_miss) {
   return {{{}, 0}, {{"method.nonsmooth.friction=FIXED_POINT"}, fixed_point_may_miss}};
 }
 
-// As above, and the scheme that the scene chooses; `option` is the scene's other option of the
+// Schemes(), and the scheme that the scene chooses; `option` is the scene's other option of the
 // method, if it has one.
 inline std::vector<FrictionScheme> SchemesBesideTheScenes(int fixed_point_may_miss,
                                                           const std::string& option = "") {

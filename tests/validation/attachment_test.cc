@@ -1,5 +1,5 @@
-// Soft bodies attached to moving bodies are held in place with equal and opposite forces, by every
-// method.
+// Soft bodies attached to moving bodies are held in place with equal and opposite forces, by the
+// methods convex, corrective and nonsmooth.
 
 #include <algorithm>
 

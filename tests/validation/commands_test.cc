@@ -1,5 +1,5 @@
-// What clients command reaches the physics as the formulas say: springs on bodies, and gains of
-// actuators, with every method.
+// Springs that clients command on bodies act as their formulas say, by the methods convex,
+// corrective and nonsmooth; invalid commands are refused.
 
 #include "physics/world/body_motion.h"
 #include "tests/validation/validation_scene.h"

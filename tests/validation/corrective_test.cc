@@ -105,7 +105,7 @@ TEST(CorrectiveConvergence, HoldsUnderLargeRatiosOfMass) {
   }
 }
 
-// It finds what sweeps find if there are enough of them.
+// Newton's method converges to the solution of the sweeps.
 TEST(CorrectiveConvergence, IsToTheSolutionOfTheSweeps) {
   World world = LoadWorld(HeavyOnLight(10, "tolerance: 1e-8")),
         swept = LoadWorld(HeavyOnLight(10, "recursions: 50, sweeps: 20000, tolerance: 1e-8"));

@@ -1,4 +1,4 @@
-// The balance of a step's energy: what changes is what was supplied, less what is dissipated.
+// The balance of a step's energy: the change is the supplied work less the dissipation.
 
 #include <algorithm>
 #include <string>
@@ -28,10 +28,10 @@ Sums RunAndSum(double t, World* world) {
   return sums;
 }
 
-class EveryMethod : public ::testing::TestWithParam<std::string> {};
+class EnergySupply : public ::testing::TestWithParam<std::string> {};
 
 // A force of 20 N moves 1 kg over a smooth floor for 0.5 s: 10 m/s, 50 J, without loss.
-TEST_P(EveryMethod, WorkOfAForceBecomesKineticEnergy) {
+TEST_P(EnergySupply, WorkOfAForceBecomesKineticEnergy) {
   World world = LoadWorld(Fill(R"(
 name: pushed
 time_step: 0.005
@@ -54,7 +54,7 @@ script:
 
 // A conveyor at 1 m/s brings a cube of 1 kg to its speed: it supplies 1 J, of which friction takes
 // a half.
-TEST_P(EveryMethod, AConveyorSuppliesTwiceWhatTheCubeKeeps) {
+TEST_P(EnergySupply, AConveyorSuppliesTwiceWhatTheCubeKeeps) {
   World world = LoadWorld(Fill(R"(
 name: conveyor
 time_step: 0.002
@@ -137,7 +137,7 @@ script:
   EXPECT_LT(sums.gains, 0.01 * std::abs(sums.work));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryMethod, ::testing::Values("convex", "corrective", "nonsmooth"),
+INSTANTIATE_TEST_SUITE_P(All, EnergySupply, ::testing::Values("convex", "corrective", "nonsmooth"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

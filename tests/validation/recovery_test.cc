@@ -10,8 +10,8 @@ namespace {
 
 class Recovery : public ::testing::TestWithParam<std::string> {};
 
-// Two bodies are 5 cm farther from each other than their rod is long. They come together at the
-// recovery speed, and do not fly.
+// Two bodies are 5 cm farther from each other than their rod is long. They approach at the recovery
+// speed and then come to rest.
 TEST_P(Recovery, RodThatIsTooShortPullsAtTheRecoverySpeed) {
   World world = LoadWorld(Fill(R"(
 name: rod
@@ -47,7 +47,7 @@ probes:
   EXPECT_LT(ReadVector(world, "velocity").norm(), 1e-3);
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryMethod, Recovery,
+INSTANTIATE_TEST_SUITE_P(Methods, Recovery,
                          ::testing::Values("convex: {}", "corrective: {}", "nonsmooth: {}",
                                            "nonsmooth: {coordinates: MAXIMAL}"),
                          [](const auto& info) {

@@ -1,4 +1,4 @@
-// docs/extending.md, "A contact model": it is registered; the tests of all laws run on it.
+// The contact model of docs/extending.md is registered; the tests of all contact laws cover it.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// docs/extending.md, "A joint": it is registered; the tests of all joints run on it.
+// The joint of docs/extending.md is registered; the tests of all joints cover it.
 
 #include <gtest/gtest.h>
 

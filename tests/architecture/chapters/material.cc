@@ -1,4 +1,4 @@
-// docs/extending.md, "A material": it is registered; the tests of all materials run on it.
+// The material of docs/extending.md is registered; the tests of all materials cover it.
 
 #include "physics/fem/materials/material.h"
 

@@ -1,5 +1,5 @@
-// docs/extending.md, "A particle material": it is registered; the tests of all particle materials
-// run on it.
+// The particle material of docs/extending.md is registered; the tests of all particle materials
+// cover it.
 
 #include "physics/mpm/materials/particle_material.h"
 

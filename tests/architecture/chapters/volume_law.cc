@@ -1,4 +1,4 @@
-// docs/extending.md, "A volume law": it is registered; the tests of all laws run on it.
+// The volume law of docs/extending.md is registered; the tests of all volume laws cover it.
 
 #include "physics/fem/volume/volume_law.h"
 

@@ -1,5 +1,5 @@
-// The body of docs/extending.md, "A body", against others that collide by points: another of its
-// kind, and particles. Nothing else acts on them, so momentum is conserved.
+// The body of docs/extending.md, "A body", collides with bodies that also touch by points: another
+// of its kind, and particles. No external force acts, so momentum is conserved.
 
 #include <string>
 
@@ -13,10 +13,10 @@ namespace {
 
 using physics::World;
 
-// Momentum is as exact as the solution of a step, whose tolerance is 1e-5 or less, relative.
+// Relative; the error of the momentum is that of the solution of a step, at most 1e-5.
 constexpr double kMomentumError = 1e-4;
 
-// Balls as wide as their distance in the mesh, so that none fits between others.
+// The diameter of the contact balls is the edge length of the mesh, so none fits between others.
 constexpr char kLump[] = R"(
     custom:
       kind: CLAY
@@ -25,7 +25,8 @@ constexpr char kLump[] = R"(
       parameters: {cell_size: 0.06, bulk_modulus: 2.0e4, yield: 0.5}
 )";
 
-// Two lumps of 2.6 kg, 3 cm apart, that approach each other at 1 m/s, slightly aside.
+// Two lumps of 2.6 kg, whose contact balls are 3 cm apart, approach each other at 1 m/s, slightly
+// off centre.
 std::string TwoLumps(const std::string& method) {
   return "time_step: 0.002\ngravity: [0, 0, 0]\nmethod: {" + method + "}\nbodies:\n  - name: left" +
          kLump + R"(

@@ -10,7 +10,7 @@
 
 namespace pliant {
 
-// A lump that falls on a slab and under a free box.
+// A lump falls on a slab, and a free box falls on the lump.
 inline std::string ClayScene(const std::string& method) {
   return R"(
 time_step: 0.002

@@ -1,5 +1,5 @@
-// The body of docs/extending.md, "A body", in a server: described, streamed, exported, recorded and
-// replayed like any other.
+// The server describes, streams, exports, records and replays the body of docs/extending.md,
+// "A body", like any other.
 
 #include <algorithm>
 #include <chrono>
@@ -69,7 +69,6 @@ TEST(ClayServer, ARunExportsFieldsAndTheContactProblemOfAStep) {
   EXPECT_NE(last.find("volume"), std::string::npos);
   EXPECT_GT(last.size(), 24u * vertices);
 
-  // every contact moves with the grid nodes around its point: eight of three unknowns each
   const auto problem = nlohmann::json::parse(TemporaryFolder::Read(options.contact_problem));
   EXPECT_GE(problem["contacts"].size(), 9u);
   const auto report = nlohmann::json::parse(out.str());
@@ -82,7 +81,7 @@ TEST(ClayServer, ARecordingReplaysToEqualBits) {
   VirtualTimeline timeline;
   Recordings recordings(folder.File(""), &timeline);
   World world = LoadClay();
-  StepTo(90, &world);  // about to touch
+  StepTo(90, &world);  // just before the first contact
   WorldRecording::Options options;
   options.id = "clay";
   options.world = "worlds/w";

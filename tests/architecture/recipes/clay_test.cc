@@ -1,6 +1,6 @@
-// docs/extending.md, "A body": built with docs/examples/clay_body.cc and its line in the registry,
-// and nothing else changed. The body's velocities live on a grid that is another in every step, it
-// has internals, points that touch and a field.
+// The body of docs/extending.md, "A body", is docs/examples/clay_body.cc and its line in the
+// registry; nothing else changes. Its velocities live on a grid that is rebuilt in every step. It
+// has internal variables, contact points and a field.
 
 #include <algorithm>
 #include <string>

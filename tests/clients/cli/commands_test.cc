@@ -1,5 +1,5 @@
-// The `pliant` command line against a real pliantd: what it prints, how it ends, and what it leaves
-// behind when it is interrupted.
+// The `pliant` command line against a real pliantd: its output, its exit status, and its clean-up
+// when it is interrupted.
 
 #include <array>
 #include <fstream>
@@ -34,7 +34,7 @@ class Commands : public PliantdTest {
     return (fs::canonical("/proc/self/exe").parent_path() / "pliant").string();
   }
 
-  // Runs a line of the shell, in which $P is the program.
+  // Runs a shell command, in which $P is the path of the program.
   Outcome Shell(const std::string& line) const {
     const std::string command = "export P='" + Program() +
                                 "' PLIANT_CLIENT_CONFIG=/nonexistent XDG_CONFIG_HOME='" + folder_ +
@@ -51,7 +51,7 @@ class Commands : public PliantdTest {
     return Shell("\"$P\" --server " + address() + " " + arguments);
   }
 
-  // It is gone, or waits for its parent to ask how it ended.
+  // True if the process has exited or is a zombie.
   static bool HasEnded(pid_t pid) {
     std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
     std::string text;
@@ -120,7 +120,7 @@ TEST_F(Commands, RobotsAndMeshesBecomeAWorld) {
   ASSERT_TRUE(world.ok()) << world.status();
   EXPECT_EQ(world->size().deformables(), 1);
   EXPECT_GE(world->size().joints(), 1);
-  // what is wrong is reported as of a scene
+  // errors have the form of scene errors
   const Outcome broken = Run("world create " + WriteFile("broken.urdf", "<robot><link/></robot>"));
   EXPECT_EQ(broken.status, 3);
   EXPECT_THAT(broken.text, HasSubstr("broken.urdf:1: <link>: has no name"));
@@ -238,7 +238,7 @@ TEST_F(Commands, BenchMeasuresAndLeavesNoWorldBehind) {
   for (const char* row : {"call ", "create ", "lockstep ", "worlds ", "stream ", "commands "})
     EXPECT_THAT(outcome.text, HasSubstr(row));
   EXPECT_EQ(client_->ListWorlds()->size(), 0u);
-  // nor when it is interrupted
+  // an interrupted run leaves none either
   const Running running = Begin("bench --seconds 1 --worlds 3");
   EXPECT_TRUE(WaitUntil([&] { return client_->ListWorlds()->size() == 3u; }));
   kill(running.pid, SIGINT);
@@ -253,7 +253,7 @@ TEST_F(Commands, AnInterruptedLeaseIsGivenBack) {
     EXPECT_FALSE(world.Acquire("arm").ok());
     kill(running.pid, number);
     EXPECT_TRUE(WaitUntil([&] { return HasEnded(running.pid); }));
-    // at once, and not when it would have lapsed
+    // at once, without waiting until it expires
     EXPECT_TRUE(world.Acquire("arm").ok());
   }
 }

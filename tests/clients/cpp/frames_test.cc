@@ -1,5 +1,5 @@
-// Frames: bytes in, numbers out. tests/frames/frames.json has frames of a real server with the
-// numbers that they stand for; clients in other languages read the same file.
+// Decodes frames. tests/frames/frames.json has frames of a real server and the numbers that they
+// encode; clients in other languages read the same file.
 
 #include <fstream>
 
@@ -39,7 +39,7 @@ void ExpectNear(const json& expected, Eigen::Map<const Eigen::VectorXd> actual,
                 const std::string& what) {
   ASSERT_EQ(expected.size(), static_cast<std::size_t>(actual.size())) << what;
   for (Eigen::Index i = 0; i < actual.size(); ++i) {
-    // the formula, whatever the order in which it is evaluated: a few roundings
+    // a few rounding errors, since the order of evaluation is free
     const double value = expected[i].get<double>();
     EXPECT_NEAR(actual[i], value, 1e-14 * (1 + std::abs(value))) << what << " " << i;
   }
@@ -109,7 +109,7 @@ TEST(FrameVectors, DecodeWithoutAllocationsInTheSteadyState) {
   for (const json& vector : vectors["frames"]) frames.push_back(FromBase64(vector["bytes"]));
   Frame copy;
   std::int64_t allocations = 0;
-  // other threads of this program may allocate, so the least of some rounds counts
+  // other threads of this program may allocate, so the minimum over the rounds counts
   for (int round = 0; round < 6; ++round) {
     const std::int64_t before = CountAllocations();
     for (const std::string& frame : frames) {
@@ -136,7 +136,7 @@ TEST(FrameVectors, OfAnotherModelAreRefusedAndDamagedOnesToo) {
   FrameDecoder none(std::make_shared<const Description>(other));
   EXPECT_TRUE(absl::IsFailedPrecondition(none.Decode(frame)));
 
-  // whatever is cut off or changed, decoding ends with a status
+  // decoding of truncated or changed bytes returns a status and does not crash
   FrameDecoder decoder(ReadDescription(vectors));
   for (std::size_t size = 0; size < frame.size(); size += 7)
     decoder.Decode(std::string_view(frame).substr(0, size)).IgnoreError();
@@ -167,7 +167,7 @@ class FramesOfTheServer : public PliantdTest {
   }
 };
 
-TEST_F(FramesOfTheServer, DifferByHalfAQuantumFromExactOnes) {
+TEST_F(FramesOfTheServer, DifferByAtMostHalfAQuantumFromExactOnes) {
   const World exact = Create("exact"), quantised = Create("quantised");
   const DescriptionPtr description = exact.Describe().value();
   FrameDecoder a(description), b(description);

@@ -1,4 +1,4 @@
-// What the client says by itself, without a server.
+// Checks and messages of the client that need no server.
 
 #include <limits>
 

@@ -1,4 +1,4 @@
-// Tokens and TLS, against a real pliantd that wants both.
+// Tokens and TLS, against a real pliantd that requires both.
 
 #include "tests/clients/pliantd.h"
 #include "tests/server/auth/certificate_maker.h"

@@ -31,7 +31,7 @@ TEST_F(Streams, HaveTheWorldAsItIs) {
   const auto subscription = world.Subscribe(wanted);
   ASSERT_TRUE(subscription.ok()) << subscription.status();
   Frame frame;
-  ASSERT_TRUE((*subscription)->WaitForFrame(&frame, kPatience).ok());
+  ASSERT_TRUE((*subscription)->WaitForFrame(&frame, kTimeout).ok());
   const DescriptionPtr description = (*subscription)->description();
   const int ball = description->FindDeformable("ball").value();
   const int cube = description->FindRigid("cube").value();
@@ -43,7 +43,7 @@ TEST_F(Streams, HaveTheWorldAsItIs) {
   EXPECT_EQ(strain->matrix().cols(), frame.deformables[ball].positions().cols());
   EXPECT_EQ(frame.probes[0].size(), 3u);
 
-  // frames that leave bodies out are completed with the latest of these
+  // bodies that a frame omits keep their latest state
   ASSERT_TRUE(world.Run().ok());
   ASSERT_TRUE(WaitUntil([&] { return (*subscription)->TakeLatest(&frame) && frame.step > 20; }));
   EXPECT_TRUE(frame.rigid[description->FindRigid("table").value()].is_known);
@@ -89,7 +89,7 @@ TEST_F(Streams, EndWithTheirWorld) {
   auto subscription = world.Subscribe(At(60));
   ASSERT_TRUE(subscription.ok());
   Frame frame;
-  ASSERT_TRUE((*subscription)->WaitForFrame(&frame, kPatience).ok());
+  ASSERT_TRUE((*subscription)->WaitForFrame(&frame, kTimeout).ok());
   ASSERT_TRUE(world.Delete().ok());
   EXPECT_FALSE((*subscription)->Wait().ok());
   EXPECT_FALSE(absl::IsCancelled((*subscription)->status())) << (*subscription)->status();
@@ -129,17 +129,17 @@ TEST_F(Streams, GoOnSoonAfterTheServerCameBack) {
   auto subscription = world.Subscribe(At(60));
   ASSERT_TRUE(subscription.ok());
   Frame frame;
-  ASSERT_TRUE((*subscription)->WaitForFrame(&frame, kPatience).ok());
+  ASSERT_TRUE((*subscription)->WaitForFrame(&frame, kTimeout).ok());
   Kill();
   ASSERT_TRUE(WaitUntil([&] { return absl::IsUnavailable(world.Get().status()); }));
   while ((*subscription)->TakeLatest(&frame)) continue;
   Start();
   const auto listens_at = std::chrono::steady_clock::now();
-  const absl::Status status = (*subscription)->WaitForFrame(&frame, kPatience);
+  const absl::Status status = (*subscription)->WaitForFrame(&frame, kTimeout);
   const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - listens_at;
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_EQ(frame.step, 7);
-  EXPECT_LT(waited.count(), 5);  // one, where nothing else runs
+  EXPECT_LT(waited.count(), 5);  // about 1 s on an idle machine
   EXPECT_GE((*subscription)->reconnects(), 1);
 }
 
@@ -155,12 +155,12 @@ TEST_F(Streams, AskForTheDescriptionAgainWhenTheWorldIsAnotherOne) {
   auto subscription = world.Subscribe(At(60));
   ASSERT_TRUE(subscription.ok()) << subscription.status();
   Frame frame;
-  ASSERT_TRUE((*subscription)->WaitForFrame(&frame, kPatience).ok());
+  ASSERT_TRUE((*subscription)->WaitForFrame(&frame, kTimeout).ok());
   const std::string before = (*subscription)->description()->model_hash();
   Kill();
   while ((*subscription)->TakeLatest(&frame)) continue;
   Start({"--scene", stone});
-  const absl::Status status = (*subscription)->WaitForFrame(&frame, kPatience);
+  const absl::Status status = (*subscription)->WaitForFrame(&frame, kTimeout);
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_NE((*subscription)->description()->model_hash(), before);
   EXPECT_EQ(frame.rigid.size(), 1u);
@@ -173,7 +173,7 @@ TEST_F(Streams, CommandsMoveAJointAndTheirLatencyIsMeasured) {
   auto subscription = world.Subscribe(At(50));
   ASSERT_TRUE(subscription.ok());
   Frame frame;
-  // A busy machine may stand still for longer than a lease lasts, so there are some attempts.
+  // A busy machine may stall for longer than a lease lasts, hence several attempts.
   bool was_kept = false;
   for (int attempt = 0; attempt < 5 && !was_kept; ++attempt) {
     auto lease = world.Acquire("arm");
@@ -182,7 +182,7 @@ TEST_F(Streams, CommandsMoveAJointAndTheirLatencyIsMeasured) {
     ASSERT_TRUE(commands.ok()) << commands.status();
     const double goal = 0.5 - 0.1 * attempt;
     if (!(*commands)->SendJointTargets({"turn"}, {goal}).ok()) continue;
-    if (!(*commands)->WaitForAnswer(1, kPatience).ok()) continue;
+    if (!(*commands)->WaitForAnswer(1, kTimeout).ok()) continue;
     EXPECT_TRUE((*commands)->last_response().refused().empty());
     EXPECT_GT((*commands)->latency().median, 0);
     // the heartbeat keeps the lease for longer than a second without commands
@@ -220,7 +220,7 @@ TEST_F(Streams, ABrokenConnectionEndsTheCommandsAndNothingIsRepeated) {
   ASSERT_TRUE(world.Run().ok());
   auto commands = world.Command(world.Acquire("arm").value());
   ASSERT_TRUE((*commands)->SendJointTargets({"turn"}, {0.1}).ok());
-  ASSERT_TRUE((*commands)->WaitForAnswer(1, kPatience).ok());
+  ASSERT_TRUE((*commands)->WaitForAnswer(1, kTimeout).ok());
   Kill();
   ASSERT_TRUE(WaitUntil([&] { return !(*commands)->status().ok(); }));
   EXPECT_TRUE(absl::IsUnavailable((*commands)->status())) << (*commands)->status();
@@ -229,8 +229,8 @@ TEST_F(Streams, ABrokenConnectionEndsTheCommandsAndNothingIsRepeated) {
   EXPECT_FALSE((*commands)->lease().status().ok());
 }
 
-// The server also gives a lease back when the stream of its commands ends, before or after it is
-// asked to.
+// The server also releases a lease when its command stream ends, which may be before or after the
+// request of the client.
 TEST_F(Streams, ClosingThemIsNoErrorWhoeverGivesTheLeaseBackFirst) {
   const World world = CreateArm("arm");
   for (int i = 0; i < 50; ++i) {

@@ -1,4 +1,4 @@
-// What the client asks of worlds, against a real pliantd.
+// Requests of the client about worlds, against a real pliantd.
 
 #include <fstream>
 #include <set>
@@ -132,7 +132,7 @@ TEST_F(Worlds, OfInvalidScenesGiveTheFieldsThatAreWrong) {
   EXPECT_EQ(violations[0].field, "time_step");
 }
 
-TEST_F(Worlds, AreRecordedAndTheFileIsFetchedFromWhereItStopped) {
+TEST_F(Worlds, AreRecordedAndTheFileIsFetchedBesideAPartialOne) {
   const World world = Create("lab", kScene, true);
   v1::StartRecordingRequest start;
   start.set_recording_id("take");
@@ -149,7 +149,7 @@ TEST_F(Worlds, AreRecordedAndTheFileIsFetchedFromWhereItStopped) {
   const std::string bytes = ReadBytes(whole);
   EXPECT_EQ(bytes.size(), static_cast<std::size_t>(*size));
   EXPECT_EQ(bytes.substr(1, 4), "MCAP");
-  // what is there already is not fetched again, unless it is something else
+  // the result is the same from a correct partial file and from a wrong one
   WriteFile("rest.mcap.part", bytes.substr(0, bytes.size() / 2));
   ASSERT_TRUE(client_->FetchRecording("take", rest).ok());
   EXPECT_EQ(ReadBytes(rest), bytes);
@@ -179,17 +179,18 @@ TEST_F(Worlds, ACopyIsComparedWithTheHashOfTheServer) {
   const std::string copy = folder_ + "/copy.mcap";
   ASSERT_TRUE(client_->FetchRecording("take", copy).ok());
   std::string bytes = ReadBytes(copy);
-  ASSERT_GT(bytes.size(), 2U << 16);  // more than the bytes that are compared before it goes on
+  ASSERT_GT(bytes.size(),
+            2U << 16);  // more than the overlap that is compared before a download resumes
   bytes[10] ^= 1;
   bytes.pop_back();
   WriteFile("again.mcap.part", bytes);
   const std::string again = folder_ + "/again.mcap";
-  // the part looks right at its end: the download goes on there, and then begins anew
+  // the end of the partial file is correct: the download resumes, fails the hash and restarts
   ASSERT_TRUE(client_->FetchRecording("take", again).ok());
   EXPECT_EQ(ReadBytes(again), ReadBytes(copy));
 }
 
-TEST_F(Worlds, CallsUnderWayAreCancelledAtOnce) {
+TEST_F(Worlds, CallsInProgressAreCancelled) {
   const World world = Create("lab");
   std::thread other([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -212,7 +213,7 @@ TEST(Connecting, SaysWhatIsWrongWithAnAddress) {
   EXPECT_THAT(std::string(unread.message()), HasSubstr("/nonexistent.pem"));
 }
 
-TEST_F(Worlds, ThePortOfThePageIsToldFromThatOfGrpc) {
+TEST_F(Worlds, TheHttpPortIsRecognized) {
   const absl::Status status = Client::Connect({.address = "127.0.0.1:" + http_port_}).status();
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("--grpc-port"));

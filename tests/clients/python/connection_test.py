@@ -13,9 +13,9 @@ import unittest
 
 from servers import (
     KEEP_FILES,
-    PATIENCE,
     PLIANTD,
     SCENE,
+    TIMEOUT,
     ServerProcess,
     WithServer,
     free_port,
@@ -158,7 +158,7 @@ class Security(unittest.TestCase):
 
 
 class Versions(unittest.TestCase):
-    """Servers of other versions, by a stand-in that answers the version call alone."""
+    """Servers of other versions: a stand-in that answers only the version call."""
 
     def stand_in(self, version):
         def get_server(request, context):
@@ -200,13 +200,13 @@ class Reconnection(unittest.TestCase):
     def test_a_client_is_back_within_a_second_after_its_server(self):
         process = ServerProcess()
         self.addCleanup(process.stop)
-        server = pliant.connect(process.address, reconnect_timeout=PATIENCE)
+        server = pliant.connect(process.address, reconnect_timeout=TIMEOUT)
         self.addCleanup(server.close)
         world = server.create_world(scene_yaml=SCENE, world_id="w", durable=True)
         stepped = world.step(5)
         frames = world.subscribe(rate=30)
         self.addCleanup(frames.close)
-        self.assertEqual(frames.next(PATIENCE).step, 5)
+        self.assertEqual(frames.next(TIMEOUT).step, 5)
 
         process.kill()
         self.assertTrue(wait_until(lambda: not server.is_connected))
@@ -217,13 +217,13 @@ class Reconnection(unittest.TestCase):
         self.assertTrue(wait_until(lambda: server.is_connected))
         self.assertLess(time.monotonic() - listening, 1)
 
-        # what was acknowledged is there, and calls and streams go on
+        # acknowledged steps are kept; calls and streams continue
         self.assertEqual(world.state_hash, stepped.state_hash)
         before = frames.counts.received
         self.assertTrue(wait_until(lambda: frames.counts.received > before))
         self.assertGreater(frames.counts.reconnections, 0)
 
-    def test_a_step_whose_answer_is_lost_is_not_repeated(self):
+    def test_a_step_whose_answer_is_lost_is_reported_as_unknown(self):
         process = ServerProcess()
         self.addCleanup(process.stop)
         server = pliant.connect(process.address, reconnect_timeout=1)
@@ -239,7 +239,7 @@ class Reconnection(unittest.TestCase):
 
 
 def use_in_child(pipe, world):
-    """Reports what became of a call in a forked process."""
+    """Makes a call in a forked process and sends its outcome."""
     try:
         world.info
         pipe.send("answered")
@@ -260,16 +260,16 @@ def connect_in_child(pipe, address, name):
 
 class Processes(WithServer):
     def from_child(self, function, *arguments):
-        """What a function sends from a forked child, which must end well."""
+        """Returns the object that a function sends from a forked child, which must exit with 0."""
         context = multiprocessing.get_context("fork")
         ours, theirs = context.Pipe()
         child = context.Process(target=function, args=(theirs, *arguments))
         child.start()
         self.addCleanup(child.kill)
         theirs.close()
-        self.assertTrue(ours.poll(PATIENCE), "the child hangs")
+        self.assertTrue(ours.poll(TIMEOUT), "the child hangs")
         said = ours.recv()
-        child.join(PATIENCE)
+        child.join(TIMEOUT)
         self.assertEqual(child.exitcode, 0)
         return said
 
@@ -291,12 +291,12 @@ class Processes(WithServer):
         world = self.server.create_world(scene_yaml=SCENE)
         world.run(1.0)
         with world.subscribe(rate=30) as frames, world.lease("paddle") as lease:
-            frames.next(PATIENCE)
+            frames.next(TIMEOUT)
             said = self.from_child(close_in_child, frames, lease, self.server)
             self.assertEqual(said, "closed")
             before = frames.counts.received
             self.assertTrue(wait_until(lambda: frames.counts.received > before))
-            lease.wait_applied(lease.send(pliant.twist()), PATIENCE)
+            lease.wait_applied(lease.send(pliant.twist()), TIMEOUT)
             self.assertEqual(frames.counts.reconnections, 0)
 
     def test_threads_share_a_client(self):
@@ -314,7 +314,7 @@ class Processes(WithServer):
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(PATIENCE)
+            thread.join(TIMEOUT)
         first, second = hashes.values()
         self.assertEqual(len(first), 20)
         self.assertEqual(first, second)  # of the same scene, without a mix-up of replies

@@ -4,7 +4,7 @@ import tempfile
 import time
 import unittest
 
-from servers import PATIENCE, SCENE, ServerProcess, WithServer, wait_until, write_arm
+from servers import SCENE, TIMEOUT, ServerProcess, WithServer, wait_until, write_arm
 
 import pliant
 
@@ -19,7 +19,7 @@ class Leases(WithServer):
         start = self.world.probe("paddle", position=True)[2]
         with self.world.lease("paddle", client="tester") as lease:
             sequence = lease.send(pliant.twist((0, 0, 0.2)), hold=2)
-            feedback = lease.wait_applied(sequence, PATIENCE)
+            feedback = lease.wait_applied(sequence, TIMEOUT)
             self.assertGreater(feedback.applied_step, 0)
             self.assertTrue(
                 wait_until(lambda: self.world.probe("paddle", position=True)[2] > start + 0.02)
@@ -32,7 +32,7 @@ class Leases(WithServer):
 
     def test_a_held_motion_ends_by_itself(self):
         with self.world.lease("paddle") as lease:
-            lease.wait_applied(lease.send(pliant.twist((0, 0, 0.1)), hold=0.3), PATIENCE)
+            lease.wait_applied(lease.send(pliant.twist((0, 0, 0.1)), hold=0.3), TIMEOUT)
             time.sleep(1.5)
             first = self.world.probe("paddle", position=True)[2]
             time.sleep(0.3)
@@ -42,7 +42,7 @@ class Leases(WithServer):
         with self.world.lease("paddle") as lease:
             time.sleep(3)  # a lease lapses after 1 s
             self.assertTrue(lease.is_held)
-            lease.wait_answered(lease.send(pliant.twist()), PATIENCE)
+            lease.wait_answered(lease.send(pliant.twist()), TIMEOUT)
             with self.assertRaisesRegex(pliant.Refused, "paddle"):
                 self.world.lease("paddle")
         self.world.lease("paddle").close()  # it was given back at once
@@ -61,7 +61,7 @@ class Leases(WithServer):
         with self.world.lease("paddle") as lease:
             with self.assertRaises(pliant.ActionError):
                 lease.send(pliant.twist((0, float("inf"), 0)))
-            lease.wait_answered(lease.send(pliant.twist()), PATIENCE)
+            lease.wait_answered(lease.send(pliant.twist()), TIMEOUT)
         with self.assertRaisesRegex(pliant.UnknownName, 'did you mean "paddle"'):
             self.world.lease("padle")
 
@@ -69,16 +69,16 @@ class Leases(WithServer):
         with self.world.lease("paddle") as lease:
             self.world.stop()
             with self.assertRaisesRegex(pliant.Refused, "command 1 .*is refused"):
-                lease.wait_answered(lease.send(pliant.twist()), PATIENCE)
+                lease.wait_answered(lease.send(pliant.twist()), TIMEOUT)
             self.world.resume()
-            lease.wait_applied(lease.send(pliant.twist()), PATIENCE)
+            lease.wait_applied(lease.send(pliant.twist()), TIMEOUT)
 
     def test_joints_are_driven_by_name_and_in_order(self):
         with tempfile.TemporaryDirectory() as folder:
             arm = self.server.create_world(write_arm(folder))
         arm.run(1.0)
         with arm.lease("arm") as lease:
-            lease.wait_applied(lease.send(pliant.joint_targets([0.3, -0.2])), PATIENCE)
+            lease.wait_applied(lease.send(pliant.joint_targets([0.3, -0.2])), TIMEOUT)
             self.assertTrue(
                 wait_until(lambda: abs(arm.probe("arm/elbow", quantity="POSITION")[0] + 0.2) < 0.1)
             )
@@ -92,11 +92,11 @@ class Loss(unittest.TestCase):
     def test_a_broken_connection_loses_the_lease_and_repeats_nothing(self):
         process = ServerProcess()
         self.addCleanup(process.stop)
-        with pliant.connect(process.address, reconnect_timeout=PATIENCE) as server:
+        with pliant.connect(process.address, reconnect_timeout=TIMEOUT) as server:
             world = server.create_world(scene_yaml=SCENE, world_id="w", durable=True)
             world.run(1.0)
             lease = world.lease("paddle")
-            lease.wait_applied(lease.send(pliant.twist((0, 0, 0.1)), hold=600), PATIENCE)
+            lease.wait_applied(lease.send(pliant.twist((0, 0, 0.1)), hold=600), TIMEOUT)
             process.kill()
             self.assertTrue(wait_until(lambda: not lease.is_held))
             again = ServerProcess(port=process.port, folder=process.folder)

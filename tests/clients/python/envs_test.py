@@ -1,5 +1,5 @@
-"""The environments: Gymnasium's checker, seeds, refused actions, lost servers, and that the
-insertion can be done."""
+"""The environments: Gymnasium's checker, seeds, refused actions, lost servers, and a policy that
+completes the insertion."""
 
 import unittest
 import warnings
@@ -72,7 +72,7 @@ class Environments(unittest.TestCase):
                 self.assertEqual(len({row[0] for row in hashes}), len(hashes))
                 for other in observations[1:]:
                     self.assertEqual(other.tolist(), observations[0].tolist())
-                # another seed begins elsewhere
+                # another seed gives another start
                 self.assertNotEqual(single.reset(seed=8)[0].tolist(), observations[0].tolist())
 
     def test_wrong_actions_are_refused_before_they_are_sent(self):
@@ -97,8 +97,8 @@ class Environments(unittest.TestCase):
             envs.step(np.zeros((3, 4), np.float32))
 
     def test_a_beam_can_be_pushed_into_the_slot(self):
-        """A hand-written policy: over the slot, straight down, the foot kept over the slot by its
-        own reading."""
+        """A scripted policy: moves the foot over the slot, then down, with feedback of the foot's
+        measured position."""
         env = self.make("pliant/BeamInsertion-v0")
         observation, _ = env.reset(seed=3)
         terminated = truncated = False

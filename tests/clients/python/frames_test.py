@@ -1,5 +1,5 @@
-"""Frames: decoded numbers against exact ones and against probes, views of what was received,
-callbacks, trouble."""
+"""Frames: decoded numbers against exact ones and against probes, views of the received bytes,
+callbacks, errors."""
 
 import base64
 import gc
@@ -10,7 +10,7 @@ import tracemalloc
 import unittest
 
 import numpy as np
-from servers import PATIENCE, ROOT, SCENE, WithServer, wait_until
+from servers import ROOT, SCENE, TIMEOUT, WithServer, wait_until
 
 import pliant
 from pliant.description import Description
@@ -106,7 +106,7 @@ class Decoding(unittest.TestCase):
             ball = decoder.decode(stream_pb2.Frame.FromString(received))["ball"]
             ball.positions, ball.field("VON_MISES_STRAIN")
             times.append(time.perf_counter() - begun)
-        # the fastest, since other programs of the machine take turns with this one
+        # the minimum, since other processes compete for the machine
         print(
             f"decoding {VERTICES} vertices with a field: {1e3 * min(times):.3f} ms at least, {1e3 * np.median(times):.3f} median"
         )
@@ -126,14 +126,14 @@ class Decoding(unittest.TestCase):
         for _ in range(200):
             decoder.decode(stream_pb2.Frame.FromString(received))["ball"].positions
         gc.collect()
-        # one frame is kept, whose positions take 12 bytes a vertex
+        # one frame is kept; its positions take 12 bytes per vertex
         self.assertLess(tracemalloc.get_traced_memory()[0] - before, 2 * 12 * VERTICES)
 
 
 class SharedVectors(unittest.TestCase):
-    """Bytes and numbers that the clients in all languages are tested with."""
+    """Frames and their numbers, shared by the tests of the clients in all languages."""
 
-    def test_bytes_stand_for_the_numbers(self):
+    def test_bytes_decode_to_the_numbers(self):
         file = ROOT / "tests/frames/frames.json"
         if not file.exists():
             self.skipTest(f"{file} is not there")
@@ -169,7 +169,7 @@ class SharedVectors(unittest.TestCase):
             self.assertEqual(frame.contact_forces[body].force.tolist(), force)
 
     def assert_near(self, numbers, exact):
-        """Equal to three roundings of float32, which the product, the sum and the factors take."""
+        """Equal to within three rounding errors of float32: of the factors, the product and the sum."""
         self.assertEqual(numbers.shape, exact.shape)
         largest = np.abs(exact).max()
         self.assertLessEqual(np.abs(numbers - exact).max(), 3 * 2**-23 * largest)
@@ -195,7 +195,7 @@ class Frames(WithServer):
             ).frame
             self.assertEqual(frame.step, 16)
             ball, truth = frame["ball"], exact["ball"]
-            # half a cell of quantisation, and the rounding of float32 below 1 m
+            # half a quantisation step, and the rounding error of float32 below 1 m
             allowed = (ball.scale.max() / 2 if len(ball.scale) else 0) + 2**-23
             self.assertLessEqual(np.abs(ball.positions - truth.positions).max(), allowed)
             for measure in ("VON_MISES_STRAIN", "VELOCITY"):
@@ -259,7 +259,7 @@ class Frames(WithServer):
     def test_a_reset_is_seen_as_a_new_epoch(self):
         self.world.step(10)
         with self.world.frames() as frames:
-            first = frames.next(PATIENCE)
+            first = frames.next(TIMEOUT)
             self.world.reset()
             self.assertTrue(wait_until(lambda: frames.latest.epoch > first.epoch))
             self.assertEqual(frames.latest.step, 0)
@@ -276,7 +276,7 @@ class Frames(WithServer):
             self.assertIsInstance(failing.error, ZeroDivisionError)
             with self.assertRaises(ZeroDivisionError):
                 while True:
-                    failing.next(PATIENCE)
+                    failing.next(TIMEOUT)
             count = len(counted)
             self.assertTrue(wait_until(lambda: len(counted) > count + 3))
             self.assertIsNone(good.error)
@@ -287,11 +287,11 @@ class Frames(WithServer):
         release, counted = threading.Event(), []
         self.addCleanup(release.set)
         with (
-            self.world.subscribe(lambda frame: release.wait(PATIENCE)) as blocked,
+            self.world.subscribe(lambda frame: release.wait(TIMEOUT)) as blocked,
             self.world.subscribe(counted.append),
         ):
             self.assertTrue(wait_until(lambda: len(counted) > 10))
-            # its frames are replaced, not queued, and the newest waits for it
+            # frames still arrive while its callback blocks
             self.assertTrue(wait_until(lambda: blocked.counts.received > 5))
             self.assertLessEqual(blocked.counts.missed, blocked.counts.received)
             release.set()
@@ -317,7 +317,7 @@ bodies:
     def test_the_end_of_a_world_ends_its_stream_with_the_reason(self):
         frames = self.world.subscribe()
         self.addCleanup(frames.close)
-        frames.next(PATIENCE)
+        frames.next(TIMEOUT)
         self.world.delete()
         self.assertTrue(wait_until(lambda: frames.error is not None))
         self.assertIsInstance(frames.error, pliant.PliantError)

@@ -30,7 +30,7 @@ class Lockstep(WithServer):
         self.assertNotEqual(seen.state_hashes[0], seen.state_hashes[2])
         self.assertLess(seen.joint_positions[2, 0], seen.joint_positions[0, 0])
 
-    def test_it_goes_as_single_steps_do(self):
+    def test_it_equals_single_steps(self):
         one, other = self.make_arms(2)
         group = pliant.Lockstep([one], joints={"arm": ["elbow"]})
         for target in (0.1, 0.3, -0.2):

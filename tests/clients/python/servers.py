@@ -11,14 +11,14 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PLIANTD = os.environ.get("PLIANTD", str(ROOT / "build/release/bin/pliantd"))
-PATIENCE = 60  # [s]; machines that run tests may be busy
+TIMEOUT = 60  # [s]; machines that run tests may be busy
 
 # For subprocess. Python 3.9 forks to start a program, and gRPC restarts its threads in the child. They
 # abort it when Python closes their files, which it does before it executes the program. The files are
 # not inherited anyway.
 KEEP_FILES = {"close_fds": False}
 
-# A ball falls beside a paddle that can be driven.
+# A cube and a ball fall beside a paddle that can be driven.
 SCENE = """
 name: tested
 time_step: 0.01
@@ -101,7 +101,7 @@ class ServerProcess:
 
     def ended_at_start(self):
         """The error with the exit status and whatever the process wrote."""
-        status = self.process.wait(PATIENCE)
+        status = self.process.wait(TIMEOUT)
         self.log.seek(0)
         log = self.log.read()
         self.stop()
@@ -109,12 +109,12 @@ class ServerProcess:
 
     def kill(self):
         self.process.kill()
-        self.process.wait(PATIENCE)
+        self.process.wait(TIMEOUT)
 
     def stop(self):
         if self.process.poll() is None:
             self.process.terminate()
-            self.process.wait(PATIENCE)
+            self.process.wait(TIMEOUT)
         self.process.stdout.close()
         self.log.close()
         if self.temporary:
@@ -158,9 +158,9 @@ def free_port():
         return listener.getsockname()[1]
 
 
-def wait_until(condition, patience=PATIENCE):
-    """Whether a condition came true in time."""
-    end = time.monotonic() + patience
+def wait_until(condition, timeout=TIMEOUT):
+    """True if the condition holds before the time-out."""
+    end = time.monotonic() + timeout
     while not condition():
         if time.monotonic() > end:
             return False

@@ -201,7 +201,7 @@ class Worlds(WithServer):
         with self.assertRaisesRegex(pliant.PliantError, "model"):
             other.restore(world.checkpoint())
 
-    def test_a_fork_goes_the_same_way(self):
+    def test_a_fork_takes_the_same_steps(self):
         world = self.server.create_world(scene_yaml=SCENE)
         world.step(10)
         fork = world.fork("fork")
@@ -220,7 +220,7 @@ class Worlds(WithServer):
         world.resume()
         self.assertTrue(wait_until(lambda: not world.info.stopped, 5))
 
-    def test_a_notebook_is_told_how_to_show_the_page(self):
+    def test_a_notebook_shows_how_to_open_the_page(self):
         view = pliant.show(self.server, http=self.server_process.http)
         self.assertEqual(view.url, self.server_process.http + "/")
         self.assertIn("--allow-origin", view.problem)

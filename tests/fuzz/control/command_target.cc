@@ -1,5 +1,5 @@
-// Commands as clients send them: the first byte chooses the target, the rest is a CommandRequest.
-// What is accepted is finite and within the limits of the scene.
+// Reads commands as clients send them: the first byte chooses the target, the rest is a
+// CommandRequest. Accepted goals are finite and within the limits of the scene.
 //
 // With libFuzzer: build/libfuzzer/bin/command_fuzz tests/fuzz/control/corpus. Otherwise
 // tests/fuzz/mutations.cc calls it.
@@ -73,7 +73,7 @@ void AddJoint(const char* name, RobotJoint::Kind kind, Actuator::Kind drive, Mod
 }
 
 // A body of each kind and a robot with each kind of actuator, a tool, a gripper, two groups and a
-// gamepad. Reading a command asks nothing else of a model, so it has no blocks.
+// gamepad. CommandReader needs nothing else of a model, so it has no blocks.
 std::unique_ptr<Model> MakeModel() {
   static const FourNodes nodes;
   auto model = std::make_unique<Model>();

@@ -1,5 +1,5 @@
-// Files of other programs: surfaces, volume meshes and robots. The first byte of an input chooses
-// among these; which format it is, its content says.
+// Reads files of other programs: surfaces, volume meshes and robots. The first byte of an input
+// chooses among these; the content determines the format.
 //
 // With libFuzzer: build/libfuzzer/bin/file_fuzz tests/fuzz/files/corpus. Otherwise
 // tests/fuzz/mutations.cc calls it.
@@ -30,12 +30,12 @@ void Demand(bool condition) {
   if (!condition) std::abort();
 }
 
-// What was refused is refused with a message that names the file.
+// A refusal has a message that names the file.
 void DemandMessage(const absl::Status& status, const char* name) {
   Demand(absl::StrContains(status.message(), name));
 }
 
-// These formats are read in a process of its own, which takes longer than all else.
+// These formats are read in a separate process, which is much slower, so only some are tried.
 bool IsReadElsewhere(std::string_view bytes) {
   const std::string kind = physics::GuessFileKind(bytes);
   return kind == "a PLY surface" || kind == "a glTF surface" || kind == "a COLLADA surface";

@@ -1,6 +1,6 @@
 // Feeds one input to a gateway, over a connection of its own: as HTTP, as frames of a WebSocket, or
 // as a message in one frame. The first byte of the input says which. The server must end the
-// connection when the client does; a sanitizer sees the rest.
+// connection when the client does; a sanitizer checks the rest.
 //
 // With libFuzzer: build/libfuzzer/bin/gateway_fuzz tests/fuzz/gateway/corpus. Otherwise
 // tests/fuzz/mutations.cc calls it.
@@ -30,7 +30,7 @@ constexpr char kHandshake[] =
     "GET /ws HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
     "Sec-WebSocket-Protocol: pliant.v1\r\n\r\n";
-constexpr timeval kPatience{30, 0};
+constexpr timeval kTimeout{30, 0};
 
 struct Target {
   Target() {
@@ -91,8 +91,8 @@ bool IsClosed(int socket) {
 
 void Feed(int port, std::string_view input) {
   const int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
-  setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
+  setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &kTimeout, sizeof kTimeout);
+  setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &kTimeout, sizeof kTimeout);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<std::uint16_t>(port));

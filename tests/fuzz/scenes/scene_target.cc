@@ -1,4 +1,4 @@
-// Scenes as people write them. Lengths of edges and cells are read as four times as long, so that
+// Reads scenes as people write them. Edge lengths and cell sizes are multiplied by four, so that
 // the shipped scenes, which are the corpus, have few tetrahedra and particles.
 //
 // With libFuzzer: build/libfuzzer/bin/scene_fuzz FOLDER, a folder of scenes. Otherwise
@@ -25,7 +25,7 @@ void Demand(bool condition, const char* what) {
   std::abort();
 }
 
-// The same scene with lengths after `key` four times as long.
+// Returns the scene with the lengths after `key` multiplied by four.
 std::string Coarsen(std::string scene, const std::string& key) {
   for (std::size_t at = scene.find(key); at != std::string::npos; at = scene.find(key, at + 1)) {
     const std::size_t begin = at + key.size();
@@ -57,7 +57,7 @@ physics::SceneOptions ChooseOptions(Random* random) {
   return options;
 }
 
-// A step may fail, but says why and leaves a finite state.
+// A step that fails gives a message; one that succeeds leaves finite positions.
 void MakeSteps(const physics::SceneResult& scene, int steps) {
   physics::World world(scene.model);
   for (int i = 0; i < steps; ++i) {

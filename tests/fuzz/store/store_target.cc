@@ -1,5 +1,5 @@
-// What is read from the data directory: checkpoints, logs, and inputs in them. The first byte of an
-// input chooses the format. Checksums are made to match, since no mutation would find them.
+// Reads the files of the data directory: checkpoints, logs, and the inputs in them. The first byte
+// of an input chooses the format. Checksums are made to match, since no mutation would find them.
 //
 // With libFuzzer: build/libfuzzer/bin/store_fuzz tests/fuzz/store/corpus. Otherwise
 // tests/fuzz/mutations.cc calls it.
@@ -27,7 +27,7 @@ void Demand(bool condition) {
   if (!condition) std::abort();
 }
 
-// The payload of a state, behind a head that fits it.
+// Reads a state with this payload and a matching header.
 void ReadState(std::string_view payload) {
   physics::State empty;
   std::string bytes = physics::SerializeState(empty, kModel);
@@ -38,12 +38,12 @@ void ReadState(std::string_view payload) {
   bytes += payload;
   const absl::StatusOr<physics::State> state = physics::ParseState(bytes, kModel);
   if (!state.ok()) return Demand(!state.status().message().empty());
-  // what was accepted can be written and read again
+  // an accepted state can be written and read again
   const std::string again = physics::SerializeState(*state, kModel);
   Demand(physics::ParseState(again, kModel).ok());
 }
 
-// A checkpoint with the right checksum at its end.
+// Reads a checkpoint, with the right checksum appended.
 void ReadCheckpoint(std::string_view bytes) {
   std::string whole(bytes);
   const XXH64_hash_t sum = XXH3_64bits(whole.data(), whole.size());
@@ -64,7 +64,7 @@ void ReadLogOf(std::string_view bytes) {
   Demand(end->bytes <= static_cast<std::int64_t>(bytes.size()));
 }
 
-// A record with the right frame, as the only one of a log.
+// Reads a log that consists of this record, with the right framing.
 void ReadRecord(std::string_view bytes) {
   v1::LogRecord record;
   if (!record.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
@@ -80,7 +80,7 @@ void ReadRecord(std::string_view bytes) {
 }  // namespace pliant::fuzz
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // texts that are no UTF-8 are refused, which needs no line in the log
+  // protobuf would log each refused text that is not UTF-8
   static const bool silent = (google::protobuf::SetLogHandler(nullptr), true);
   static_cast<void>(silent);
   if (size == 0) return 0;

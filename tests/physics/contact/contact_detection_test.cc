@@ -247,8 +247,8 @@ TEST(BroadPhase, FindsThePairsThatBruteForceFinds) {
   }
 }
 
-// Boxes that all overlap have half the square of their number in pairs; the search ends soon after
-// as many as are wanted, on every path: few boxes, strips, groups and chosen ones.
+// n boxes that all overlap form n (n − 1) / 2 pairs; the search ends soon after the limit, on every
+// path: few boxes, strips, groups and chosen boxes.
 TEST(BroadPhase, GivesUpWhereEverythingOverlaps) {
   for (const int count : {40, 1000}) {
     const std::vector<AxisAlignedBox> boxes(count,
@@ -271,7 +271,7 @@ TEST(BroadPhase, GivesUpWhereEverythingOverlaps) {
       EXPECT_EQ(unbounded.FindOverlaps(boxes).size(), all);
       EXPECT_EQ(unbounded.FindOverlaps(boxes, starts).size(), all);
       EXPECT_FALSE(unbounded.gave_up());
-      // and again finds all of what is less
+      // later it still finds all pairs, where they are fewer
       EXPECT_EQ(broad_phase.FindOverlaps(std::span(boxes).first(20)).size(), 190u);
       EXPECT_FALSE(broad_phase.gave_up());
     }

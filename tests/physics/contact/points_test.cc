@@ -195,7 +195,7 @@ TEST(PointsInWorlds, BodiesOfPointsTouchEachOtherUnlessTheyShareABlock) {
     EXPECT_NEAR(std::abs(contact.gap), 1e-3, 1e-15);
     EXPECT_NEAR(contact.area, kPi * 1e-4, 1e-15);
   }
-  // what lies in one block interacts through it, whether or not other bodies stand between the two
+  // bodies of one block interact within it, also when other bodies lie between them in the list
   for (const bool is_next : {true, false}) {
     ContactWorld shared;
     const int first = shared.AddPoints({{0, 0, 0}, {0.015, 0, 0}}, 0.01);

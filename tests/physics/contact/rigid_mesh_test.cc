@@ -41,7 +41,7 @@ TEST(RigidMesh, CrossedBarsTouchInTheFourCornersOfTheirOverlap) {
   }
 }
 
-// Corners over the seam of two triangles, and an overlap that is rounding, lose no corner.
+// No corner is lost over the seam of two triangles, or when the overlap is as small as rounding.
 TEST(RigidMesh, CubeOnTheSeamOfASlabTouchesWithItsFourCorners) {
   for (const double gap : {1e-4, 1e-9, 0.0, -1e-9, -2e-8, -1e-7, -1e-5}) {
     for (const double yaw : {0.0, 1e-9, 0.3}) {
@@ -61,8 +61,8 @@ TEST(RigidMesh, CubeOnTheSeamOfASlabTouchesWithItsFourCorners) {
   }
 }
 
-// However it leans, all corners within the margin touch, not only those over the triangle that the
-// lowest one is over.
+// All corners within the margin touch at any tilt, not only those over the triangle that is below
+// the lowest corner.
 TEST(RigidMesh, LeaningCubeTouchesWithAllCornersWithinTheMargin) {
   for (const double lean : {0.0, 1e-7, -1e-7, 1e-5, 1e-3, 5e-3}) {
     for (const double deepest : {1e-4, 0.0, -1e-7, -1e-4}) {

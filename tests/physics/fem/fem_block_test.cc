@@ -258,8 +258,8 @@ TEST(FemBlock, MassIsExact) {
   for (std::size_t i = 0; i < v.size(); i += 3) v[i] = 2;
   EXPECT_NEAR(CalcKineticEnergy(*block, q, v), 2 * block->mass(0), 1e-12 * block->mass(0));
   EXPECT_NEAR(block->CalcMomentum({q, v}, 0)[0], 2 * block->mass(0), 1e-12 * block->mass(0));
-  // that of a shear v_y = 3 x, which linear elements have exactly, is ½ ρ 9 ∫x² dV, by a rule of
-  // four points that is exact for squares
+  // a shear v_y = 3 x is exact in linear elements and has ½ ρ 9 ∫x² dV; the rule of four points is
+  // exact for quadratic functions
   std::ranges::fill(v, 0.0);
   for (std::size_t i = 0; i < v.size(); i += 3) v[i + 1] = 3 * q[i];
   const double far = (5 - std::sqrt(5.0)) / 20, near = 1 - 3 * far;
@@ -348,7 +348,7 @@ TEST(FemBlock, PointMayBeAttachedToTwentySevenNodes) {
   const NodeSet& nodes = *f.block->abilities().nodes;
   EXPECT_LT((nodes.CalcPointVelocity({f.q, f.v}, point) - expected).norm(), 1e-15);
 
-  // and so is that of its rows
+  // its rows give the same velocity
   const std::unique_ptr<BlockStep> step = f.block->NewStep();
   BlockRows rows;
   step->AppendRows(point, &rows);

@@ -101,7 +101,7 @@ std::string NameOf(const testing::TestParamInfo<Sort>& info) {
   return std::string(info.param->name()) + (info.param.mean_dilatation ? "_MEAN_DILATATION" : "");
 }
 
-// All sorts that have a property.
+// All sorts for which `has` returns true.
 template <typename Has>
 std::vector<Sort> SortsThat(const Has& has) {
   std::vector<Sort> sorts = AllSorts();

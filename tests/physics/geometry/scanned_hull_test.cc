@@ -53,7 +53,7 @@ TEST(ScannedHull, SmoothScansOfThousandsOfPointsHaveOne) {
         EXPECT_EQ(number, 1);
         EXPECT_EQ(edges.count({edge.second, edge.first}), 1u);
       }
-      // no point is farther outside than the tolerance of the largest extent, 0.35 m
+      // no point is farther outside than four tolerances, relative to the diagonal of 0.35 m
       EXPECT_LT(outside, 4 * kHullTolerance * 0.35);
     }
   }

@@ -1,4 +1,4 @@
-// The nodes that carry particles: found, numbered and distinguished as a plain search does.
+// Grid nodes that carry particles, compared with a brute-force search.
 
 #include "physics/mpm/active_grid.h"
 

@@ -1,5 +1,5 @@
-// Bodies of particles that touch nothing: what they conserve, and that forces are the derivatives
-// of the energy.
+// Particle bodies in free flight: their conserved quantities, and forces as derivatives of the
+// energy.
 
 #include <cmath>
 #include <random>

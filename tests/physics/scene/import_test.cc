@@ -143,7 +143,7 @@ TEST(Import, SeveralFilesMakeOneWorldSideBySide) {
   EXPECT_THAT(yaml->yaml, HasSubstr("scale: 0.001"));
   EXPECT_THAT(yaml->yaml, HasSubstr("joint: \"j\\\\.2\""));
   EXPECT_THAT(yaml->yaml, HasSubstr("# "));
-  // what it writes loads
+  // the written scene loads
   ExpectLoads(LoadSceneFile(folder.Write("scene.yaml", yaml->yaml)));
 }
 
@@ -212,7 +212,7 @@ TEST(Import, WhatIsNeitherRobotNorMeshIsNamed) {
   EXPECT_THAT(result.messages, Not(IsEmpty()));
 }
 
-TEST(Import, MessagesNameTheFilesAndNotTheSceneThatNobodyHasSeen) {
+TEST(Import, MessagesNameTheFilesAndNotTheGeneratedScene) {
   const RobotFolder folder;
   const std::string part = folder.Write("part.obj", CubeObj(1, /*open=*/true));
   const std::string arm = folder.Write(
@@ -238,7 +238,7 @@ TEST(Import, FilesThatOthersNameAreTheirParts) {
   folder.Write("arm.srdf", "<robot name=\"arm\"/>");
   folder.Write("config/gains.yaml", "p: 1\n");
   EXPECT_THAT(*ChooseFiles(folder.path()), ElementsAre("arm.urdf", "left-hand.obj"));
-  // a scene has all of them
+  // a scene is chosen alone
   folder.Write("a.yaml", "name: a\nrobots: [{name: arm, file: arm.urdf}]\n");
   EXPECT_THAT(*ChooseFiles(folder.path()), ElementsAre("a.yaml"));
   folder.Write("b.yaml", "bodies: []\n");

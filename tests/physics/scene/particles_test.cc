@@ -1,4 +1,4 @@
-// Bodies of particles in scenes: what is made of them, and what is refused.
+// Particle bodies in scenes: the resulting model, and messages about errors.
 
 #include <algorithm>
 #include <cmath>
@@ -83,7 +83,7 @@ TEST(SceneParticles, AllBodiesShareOneBlock) {
   EXPECT_NEAR(block.CalcMomentum(model.StateOf(state, 0), 1)[2], block.mass(1), 1e-12);
 }
 
-TEST(SceneParticles, AsPublishedTheyTouchAsPointsAlone) {
+TEST(SceneParticles, InThePaperVariantTheyTouchAsPoints) {
   const SceneResult result =
       LoadSceneYaml("grid: {cell_size: 0.1, variant: PAPER}\nbodies:\n" + Dough(), "s.yaml");
   ASSERT_EQ(Messages(result), "");
@@ -107,7 +107,7 @@ TEST(SceneParticles, CopiesOfATemplateAreBodiesOfTheBlock) {
   EXPECT_EQ(result.model->bodies[1].part, 1);
 }
 
-TEST(SceneParticles, EveryFieldIsPartOfTheModelsHash) {
+TEST(SceneParticles, FieldsOfGridAndParticlesArePartOfTheModelsHash) {
   const auto hash = [](const std::string& yaml) {
     const SceneResult result = LoadSceneYaml(yaml, "s.yaml");
     EXPECT_TRUE(result.ok()) << Messages(result);
@@ -134,7 +134,7 @@ TEST(SceneParticles, CountSetsTheNumberOfParticles) {
   EXPECT_EQ(count("count: 777, layout: POISSON_DISK, "), 777);
 }
 
-TEST(SceneParticles, AGridIsNeededAndNoMore) {
+TEST(SceneParticles, AGridIsNeededForParticlesOnly) {
   EXPECT_EQ(Messages("bodies:\n" + Dough()),
             "s.yaml:3:14: bodies[0].particles: need a grid that carries them. Give the scene a "
             "`grid: {cell_size: …}` in metres, about a quarter of the thinnest body\n");

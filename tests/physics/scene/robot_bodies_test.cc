@@ -282,7 +282,7 @@ TEST(RobotBase, AFixedOneKeepsItsTrianglesAndNeedsNoInertia) {
   const Body& base = FindBodyOf(*fixed, "r/base");
   ASSERT_EQ(base.shapes.size(), 1u);
   EXPECT_TRUE(std::holds_alternative<SurfaceMesh>(base.shapes[0].geometry));
-  // its inertia is not physical, which matters only for a free base, and then is mended
+  // its inertia is not physical, which matters only for a free base, and is then corrected
   EXPECT_TRUE(LoadRobot(text, "    base: FREE").ok());
   EXPECT_FALSE(LoadRobot(text, "    base: FREE\n    strict: true").ok());
 }

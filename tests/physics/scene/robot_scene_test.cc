@@ -1,4 +1,4 @@
-// Robots in scenes: what they are built into, and the messages about mistakes in them.
+// Robots in scenes: the resulting model, and messages about mistakes.
 
 #include <filesystem>
 #include <fstream>

@@ -376,7 +376,7 @@ TEST(SceneErrors, BudgetsAndSchemesOfTheCorrectiveMethodHaveToMeanSomething) {
   EXPECT_EQ(line("scheme: FAST, directions: CONTACT, recursions: 3, sweeps: 7"), "");
 }
 
-TEST(SceneErrors, StepsAreDividedIntoHalvesOfHalves) {
+TEST(SceneErrors, MaxSubstepsIsAPowerOfTwo) {
   for (const char* count : {"0", "3", "128", "-2"}) {
     EXPECT_THAT(Messages("max_substeps: " + std::string(count) + "\n" + kCube),
                 HasSubstr("max_substeps: " + std::string(count) +
@@ -405,7 +405,7 @@ TEST(SceneErrors, BudgetsOfTheNonsmoothMethodHaveToMeanSomething) {
             "");
 }
 
-TEST(SceneErrors, OptionsOfTheSmoothMethodHaveToMeanSomething) {
+TEST(SceneErrors, InvalidOptionsOfTheSmoothMethodAreNamed) {
   const auto line = [](const std::string& options) {
     return Messages("method: {smooth: {" + options + "}}\n" + kCube);
   };

@@ -1,4 +1,4 @@
-// Models that valid scenes are built into.
+// Models built from valid scenes.
 
 #include <filesystem>
 #include <fstream>

@@ -73,7 +73,7 @@ std::string PlyCube(float half) {
   return text;
 }
 
-// In centimetres, as the file says.
+// A cube as COLLADA, in centimetres as its unit element declares.
 std::string ColladaCube(float half) {
   std::string positions, corners;
   for (int v = 0; v < 8; ++v)
@@ -110,7 +110,7 @@ std::string GltfBuffer(float half) {
   return bytes;
 }
 
-// With its buffer in the text, or at `uri`.
+// A cube as glTF, with its buffer in the text or at `uri`.
 std::string GltfCube(float half, const std::string& uri = "") {
   return absl::StrCat(R"({"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}],
     "nodes": [{"mesh": 0}],
@@ -358,7 +358,7 @@ TEST_F(SurfaceBodies, OfGltfAreAnotherMeshWithAnotherBuffer) {
   EXPECT_EQ(Load(mesh).model->hash, first.model->hash);
   EXPECT_EQ(Kept().size(), 1u);
 
-  // of the same scene file and glTF
+  // scene file and glTF are unchanged
   Write("cube.bin", GltfBuffer(0.04f));
   const SceneResult second = Load(mesh);
   ASSERT_TRUE(second.ok()) << Messages(second);
@@ -370,7 +370,7 @@ TEST_F(SurfaceBodies, OfGltfWithoutTheirBufferAreRefusedByName) {
   Write("cube.gltf", GltfCube(0.05f, "parts/cube.bin"));
   const std::string mesh = "file: cube.gltf, edge_length: 0.025";
   EXPECT_THAT(MessagesOf(mesh), HasSubstr("parts/cube.bin"));
-  // given without its folder
+  // a buffer beside the file serves too
   Write("cube.bin", GltfBuffer(0.05f));
   EXPECT_TRUE(Load(mesh).ok()) << MessagesOf(mesh);
   for (const char* outside : {"/etc/passwd", "../../../../../../etc/passwd"}) {

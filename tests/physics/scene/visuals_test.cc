@@ -95,7 +95,7 @@ TEST_F(Visuals, ARigidBodyShowsItsVisualInPlaceOfItsShapes) {
   EXPECT_EQ(box.visuals[0].appearance->image->height, 16);
 }
 
-TEST_F(Visuals, AppearanceHasNoPartInTheMotion) {
+TEST_F(Visuals, AppearanceLeavesTheInitialStateAndTheSurfaceAlone) {
   const Loaded plain = Load(folder_, SceneWith(""));
   const Loaded shown = Load(folder_, SceneWith("file: toys/cloth.obj, scale: 0.5"));
   ASSERT_TRUE(plain.result.ok() && shown.result.ok());

@@ -114,7 +114,7 @@ TEST(SceneVolumes, ScriptAndProbesNameThem) {
               HasSubstr("is a volume constraint, whose forces balance. Probe its `pressure`"));
 }
 
-// A gas is let out of a soft ball until its wall has nothing to rest on.
+// The ball is scaled to a hundredth of its size, and its volume to a millionth.
 TEST(SceneVolumes, CollapseNamesTheConstraint) {
   const SceneResult result = LoadSceneYaml(
       BallWith("body: ball, cavity: true, law: QUADRATIC, bulk_modulus: 1.0, rest_volume: 0.05"),

@@ -16,7 +16,7 @@ double PotentialOf(const World& world) {
   return sum;
 }
 
-// Until after the first bounce, on a wall that the spinning ball climbs down.
+// The run ends after the first bounce, on a wall that the spinning ball rolls down.
 TEST(BallInBox, BouncesWithoutGainingEnergy) {
   World world = LoadShipped("ball_in_box");
   const double start_potential = PotentialOf(world);

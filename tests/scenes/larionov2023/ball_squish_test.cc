@@ -11,7 +11,7 @@ constexpr double kStep = 0.01;  // [s]
 
 // The axisymmetric solution loses 23.6 % (air-like), 19.6 % (gas), 0.275 % (water-like) and 75.7 %
 // (empty). Elements as long as the wall is thick bend too stiffly, and close the empty cavity less.
-// The loss and the pressure obey the law of what is in the ball.
+// The loss and the pressure obey the volume law.
 TEST(BallSquish, LosesAQuarterWithMatterAsCompressibleAsAir) {
   World world = LoadSquish(kAirLike, kCoarse, kStep);
   const double loss = CalcLoss(&world);
@@ -19,7 +19,7 @@ TEST(BallSquish, LosesAQuarterWithMatterAsCompressibleAsAir) {
   EXPECT_NEAR(loss, ReadNumber(world, "pressure") / kAtmospherePa, 1e-9);
 }
 
-// The balance is the same; Newton's method takes more iterations to it.
+// The equilibrium is the same; Newton's method needs more iterations.
 TEST(BallSquish, LosesTheSameWithTheSparseTangentOfVolumes) {
   double cavity[2];
   int iterations[2] = {};

@@ -7,7 +7,7 @@ namespace pliant::physics {
 inline constexpr double kLifts = 0.25;        // time from which the pads rise steadily [s]
 inline constexpr double kRises = 0.1 / 0.55;  // their speed [m/s]
 
-// How far the bowl slides down along the pads from the first lift until time t [s].
+// Slip of the bowl down the pads from kLifts until time t [m].
 inline double CalcSlip(double t, World* world) {
   RunUntil(kLifts, world);
   const double start = ReadVector(*world, "bowl_position").z();

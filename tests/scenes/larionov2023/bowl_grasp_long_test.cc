@@ -12,7 +12,7 @@ TEST(BowlGraspLong, HoldsAtEveryStep) {
   }
 }
 
-// The least friction that holds is 0.453 (bisection to 0.003); at 0.44 the bowl stays behind.
+// The minimum friction that holds is 0.453 (bisection to 0.003); at 0.44 the bowl stays behind.
 TEST(BowlGraspLong, SlipsWithLessFriction) {
   World world = LoadShipped("bowl_grasp", {"contact.friction=0.44"});
   EXPECT_GT(CalcSlip(0.75, &world), 0.05);

@@ -5,7 +5,7 @@
 namespace pliant::physics {
 namespace {
 
-TEST(BowlGrasp, HoldsByFrictionFivePercentAboveTheLeast) {
+TEST(BowlGrasp, HoldsByFrictionFivePercentAboveTheMinimum) {
   World world = LoadShipped("bowl_grasp");
   EXPECT_LT(std::abs(CalcSlip(0.45, &world)), 1e-3);
 }

@@ -7,14 +7,14 @@ namespace pliant::physics {
 inline constexpr double kAtmospherePa = 101325;
 inline constexpr double kSqueezed = 0.8;  // time at which the plates stand still [s]
 
-// What is in the ball, and of what it is (larionov2023 Table II).
+// Contents and wall of the ball (larionov2023 Table II).
 struct Squish {
   const char *law, *bulk_modulus, *youngs_modulus;
 };
 inline constexpr Squish kAirLike = {"QUADRATIC", "101325", "1e5"};       // (a)
 inline constexpr Squish kWaterLike = {"QUADRATIC", "1.01325e7", "1e5"};  // (b)
 inline constexpr Squish kGas = {"IDEAL_GAS", "", "1e5"};
-inline constexpr Squish kEmpty = {"QUADRATIC", "1", "1e6"};  // (d): 1 Pa is nothing beside E
+inline constexpr Squish kEmpty = {"QUADRATIC", "1", "1e6"};  // (d): 1 Pa is negligible beside E
 
 inline World LoadSquish(const Squish& squish, double edge_length, double h,
                         std::vector<std::string> overrides = {}) {

@@ -9,8 +9,8 @@ constexpr double kAtmospherePa = 101325;
 constexpr double kRadius = 0.0335, kStart = 0.0355;  // of the ball; height where it starts [m]
 constexpr double kStep = 2.5e-4;                     // [s]
 
-// Height to which the ball rebounds that falls from 2.54 m, from its speed after the bounce. It
-// starts 2 mm above the ground, as fast as the fall has made it.
+// Height to which a ball rebounds that falls from 2.54 m [m], from its speed after the bounce. The
+// run starts 2 mm above the ground, at the speed of the fall.
 double CalcRebound(const std::string& integrator, double gauge_pressure,
                    std::vector<std::string> overrides = {}, double time_step = kStep) {
   const double speed = std::sqrt(2 * kGravity * (2.54 - kStart));
@@ -26,8 +26,8 @@ double CalcRebound(const std::string& integrator, double gauge_pressure,
   return ReadVector(world, "ball_position").z() - kRadius + v * v / (2 * kGravity);
 }
 
-// What the rules of tennis require of a ball: 1.35 to 1.47 m. An empty one leaves more to the
-// rubber, which dissipates.
+// The rules of tennis require a rebound of 1.35 to 1.47 m. In an empty ball the rubber, which
+// dissipates, stores more of the energy.
 TEST(TennisBallLong, BouncesAsARealOneAndHigherWithPressure) {
   const double full = CalcRebound("SDIRK2", kAtmospherePa);
   EXPECT_GT(full, 1.35);
@@ -40,7 +40,7 @@ TEST(TennisBallLong, BouncesAsHighAtHalfTheStep) {
   EXPECT_NEAR(CalcRebound("SDIRK2", kAtmospherePa, {}, kStep / 2), rebound, 0.005 * rebound);
 }
 
-// With dissipation in the rubber and without.
+// The order is the same with dissipation in the rubber and without.
 TEST(TennisBallLong, BouncesHigherWhereIntegratorsDissipateLess) {
   for (const char* beta : {"1.7e-4", "0"}) {
     const std::vector<std::string> damped = {

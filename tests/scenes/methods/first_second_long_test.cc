@@ -1,4 +1,5 @@
-// The first second of every shipped scene by every method, at most three hundred steps.
+// The first second of every shipped scene by the methods convex, corrective and nonsmooth, at most
+// three hundred steps.
 
 #include "tests/scenes/methods/every_method.h"
 

@@ -12,8 +12,8 @@
 
 namespace pliant::physics {
 
-// A scene under a method, with its scripts `quickness` times as fast. A seed other than 0 varies
-// how far each script goes from its first value by up to 40 %; orientations stay.
+// A scene under a method, with its scripts `quickness` times as fast. A seed other than 0 scales
+// the amplitude of each script about its first value by up to ±40 %; orientations stay.
 inline World LoadQuickened(const std::string& scene, const std::string& method, double quickness,
                            unsigned seed) {
   auto model = std::make_shared<Model>(LoadShipped(scene, {}, method).model());

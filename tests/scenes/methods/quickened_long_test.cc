@@ -13,7 +13,7 @@ struct QuickenedCourse {
 
 class VariedScenes : public testing::TestWithParam<std::tuple<QuickenedCourse, unsigned>> {};
 
-TEST_P(VariedScenes, ConvergeByDirectionsAtTheEnd) {
+TEST_P(VariedScenes, Converge) {
   const auto& [course, seed] = GetParam();
   World world = LoadQuickened(course.scene, "corrective", 2.5, seed);
   ExpectConvergence(course.steps, course.max_missed, &world);

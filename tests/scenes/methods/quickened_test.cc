@@ -7,7 +7,7 @@ namespace {
 
 class QuickenedScenes : public testing::TestWithParam<const char*> {};
 
-TEST_P(QuickenedScenes, ConvergeByDirectionsAtTheEnd) {
+TEST_P(QuickenedScenes, Converge) {
   World world = LoadQuickened(GetParam(), "corrective", 2.5, 0);
   ExpectConvergence(60, 0.01, &world);
 }

@@ -27,7 +27,7 @@ class Audit : public FilesTest {
   }
 };
 
-TEST_F(Audit, TellsWhoDidWhatWhenAndWithWhatResult) {
+TEST_F(Audit, RecordsWhoDidWhatWhenAndTheResult) {
   const Clock::time_point now{};
   auto log = Open();
   log->Write({"alice", "ws-1", "DeleteWorld", "worlds/w", absl::OkStatus()}, now);
@@ -64,7 +64,7 @@ TEST_F(Audit, RepetitionsAreCountedAndNotWritten) {
 TEST_F(Audit, IsBoundedByRotation) {
   const AuditLog::Limits limits{4096, 3};
   auto log = Open(limits);
-  // the thread that writes keeps up, so that nothing is lost before it is rotated away
+  // reopening waits for the writing thread, so that no entry is dropped before it is rotated away
   for (int i = 0; i < 5000; ++i) {
     log->Write({absl::StrCat("user-", i), "ws-1", "ResetWorld", "worlds/w", absl::OkStatus()},
                Clock::time_point{} + std::chrono::seconds(2 * i));

@@ -104,7 +104,7 @@ TEST_F(Authentication, JwtsAndTokensOfTheFileWorkSideBySide) {
   EXPECT_EQ(bob->name, "bob");
   EXPECT_EQ(authenticator->Authenticate(jwt)->expires, bob->expires);
 
-  // a verified one expires all the same
+  // a token that was verified before expires too
   now_ += std::chrono::seconds(200);
   EXPECT_FALSE(authenticator->IsCurrent(*bob));
   EXPECT_TRUE(absl::IsUnauthenticated(authenticator->Authenticate(jwt).status()));

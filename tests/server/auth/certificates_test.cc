@@ -56,7 +56,7 @@ TEST_F(CertificateFiles, WrongOnesAreRefusedAndThePresentOneStays) {
   ASSERT_TRUE(certificates.ok());
   Put(expired);
   EXPECT_THAT(std::string((*certificates)->Reload().message()), HasSubstr("has expired at"));
-  // half of a renewal
+  // a renewal of which only the certificate is written yet
   Put({authority_.Make("new").certificate, good.key});
   EXPECT_THAT(std::string((*certificates)->Reload().message()), HasSubstr("does not belong"));
   EXPECT_EQ((*certificates)->pem().chain, good.certificate);

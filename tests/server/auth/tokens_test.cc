@@ -44,7 +44,7 @@ TEST_F(Tokens, AddedTokenIsFoundByItsHashAndNotInTheFile) {
   std::ifstream file(path);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   EXPECT_EQ(text.find(*first), std::string::npos);
-  // nobody else may read who has access
+  // only the owner may read the tokens
   EXPECT_EQ(std::filesystem::status(path).permissions(),
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
 }

@@ -1,5 +1,5 @@
-// Commands with arbitrary contents: each is refused with a reason, or what comes of it is within
-// the limits of the scene, finite, and accepted by the physics.
+// Commands with arbitrary contents: each is refused with a reason, or its effect is within the
+// limits of the scene, finite, and accepted by the physics.
 
 #include <cmath>
 #include <limits>
@@ -76,7 +76,7 @@ class Mutations {
   }
   void Set(google::protobuf::Message* message, const Field* field) {
     const auto* access = message->GetReflection();
-    // mostly as many as are right
+    // mostly the right number of values
     const int sizes[] = {3, 3, 3, 1, 1, 4, Draw(20)};
     const int count = field->is_repeated() ? sizes[Draw(std::size(sizes))] : 1;
     for (int i = 0; i < count; ++i) {

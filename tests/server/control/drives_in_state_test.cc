@@ -1,5 +1,5 @@
-// What the drives need to continue is part of the State: requests repeat bit for bit from a state
-// that was saved in motion, whatever happened before and on whichever server.
+// The State contains all that the drives need to continue: requests repeat bit for bit from a state
+// that was saved in motion, whatever happened before and on any server.
 
 #include <limits>
 #include <utility>
@@ -140,7 +140,8 @@ TEST(DrivesInState, MotionUnderALeaseEndsInARestoredWorldWithoutAJump) {
   EXPECT_EQ(server.world.state().controls[x], 0.4);
 }
 
-// A state that another program made, with drives of another layout or nonsense, is no danger.
+// Drives of another layout in a state of another program have no effect; invalid numbers are
+// refused.
 TEST(DrivesInState, ForeignNumbersEngageNothingOrAreRefused) {
   const auto model = LoadGantryModel();
   LockstepServer server(model);

@@ -1,5 +1,5 @@
-// Gains, gripper forces, springs, wrenches and gamepads: what they do, their limits, and what is
-// refused.
+// Gains, gripper forces, springs, wrenches and gamepads: their effects, their limits, and refused
+// commands.
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-// Commands that hold through the steps of a request, without a lease and whatever time it takes.
+// Commands that hold through the steps of a request, without a lease and for any duration.
 
 #include <limits>
 #include <utility>

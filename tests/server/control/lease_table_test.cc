@@ -64,8 +64,8 @@ TEST(LeaseTable, NobodyTakesOverFromAHigherPriority) {
   EXPECT_TRUE(table.Acquire(kArm, "carol", true, 5, "", kStart).ok());
 }
 
-// Two operators who take a target from each other again and again: there is one holder at any
-// time, each loser learns to whom, and nothing accumulates.
+// Two operators take a target from each other again and again: there is one holder at any time, the
+// message names it to the other, and nothing accumulates.
 TEST(LeaseTable, TenThousandTakeoversLeaveOneHolderAndABoundedHistory) {
   LeaseTable table;
   std::string held = table.Acquire(kArm, "alice", false, 0, "", kStart)->id;

@@ -30,7 +30,7 @@ v1::CommandRequest PadOf(std::initializer_list<double> axes, std::initializer_li
   return command;
 }
 
-// Of the robot's base: x ahead at the start.
+// Heading of the robot's base about z [rad], 0 at the start.
 double CalcHeading(ControlledWorld& w) {
   const auto X_WB = physics::CalcBodyPose(w.model(), w.world().state(), w.body("fetch/base_link"));
   return std::atan2(X_WB.R(1, 0), X_WB.R(0, 0));

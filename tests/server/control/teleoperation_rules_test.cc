@@ -58,8 +58,8 @@ void ExpectHolds(ControlledWorld* w, const std::string& lease, const std::string
   push.mutable_wrench()->set_link(link);
   for (const double x : {0.0, 0.0, 1.0}) push.mutable_wrench()->add_torque(x);
   w->Repeat(100, lease, push);
-  // as rigid as the method can: near-rigid rows give way by h² W / 4π² per unit of torque, where
-  // the inverse inertia W is at most 100 / (kg·m²), and this ten times
+  // ten times the compliance of near-rigid rows, h² W / 4π² per unit of torque, where the inverse
+  // inertia W is at most 100 / (kg·m²)
   EXPECT_NEAR(w->position(joint), held, 2.5e-3);
 }
 
@@ -265,7 +265,7 @@ TEST(TeleoperationRules, CommandsFromBeforeAResetAreRefused) {
   EXPECT_TRUE(w.Send(lease, command).ok());
 }
 
-// Rule 7. A pause or a restore ends what was commanded under a lease; nothing goes on afterwards.
+// Rule 7. A pause or a restore ends motion that was commanded under a lease for good.
 TEST(TeleoperationRules, PauseEndsTheMotionOfARobot) {
   ControlledWorld w(LoadGantryModel());
   const std::string lease = w.Acquire("left");

@@ -1,4 +1,4 @@
-// Sockets whose client is not there any more, or never reads.
+// Sockets whose client has vanished or never reads.
 
 #include <array>
 #include <chrono>

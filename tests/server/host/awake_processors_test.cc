@@ -13,8 +13,8 @@
 namespace pliant::server {
 namespace {
 
-// Threads that run when nothing else does need long on a busy machine.
-constexpr std::chrono::seconds kAwakePatience{120};
+// Threads of idle priority may need long to start on a busy machine.
+constexpr std::chrono::seconds kAwakeTimeout{120};
 constexpr std::chrono::milliseconds kPause{20};
 
 int CountAllowed() {
@@ -23,9 +23,9 @@ int CountAllowed() {
   return std::min(CPU_COUNT(&allowed), AwakeProcessors::kMaxProcessors);
 }
 
-// Asks and answers until `count` processors are awake.
+// Reports requests and replies until `count` processors are awake.
 bool StepUntilAwake(AwakeProcessors* awake, int count) {
-  const auto end = std::chrono::steady_clock::now() + kAwakePatience;
+  const auto end = std::chrono::steady_clock::now() + kAwakeTimeout;
   while (awake->CountAwake() != count) {
     awake->OnRequest();
     awake->OnReply();
@@ -50,7 +50,7 @@ TEST(AwakeProcessors, AllAreAwakeWhileRequestsFollowEachOtherAndNoneAfterwards) 
   AwakeProcessors awake(&RealTimeline(), kPause);
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(StepUntilAwake(&awake, CountAllowed()));
-    const auto end = std::chrono::steady_clock::now() + kAwakePatience;
+    const auto end = std::chrono::steady_clock::now() + kAwakeTimeout;
     while (awake.CountAwake() > 0) {
       ASSERT_LT(std::chrono::steady_clock::now(), end);
       std::this_thread::sleep_for(kPause / 4);

@@ -22,7 +22,7 @@ inline std::vector<pid_t> FindSpinningThreads(pid_t process) {
   return threads;
 }
 
-// Whether a thread runs or waits for a processor, and does not sleep.
+// True if the thread runs or waits for a processor, that is, does not sleep.
 inline bool IsRunnable(pid_t process, pid_t thread) {
   std::string line;
   std::getline(std::ifstream(std::filesystem::path("/proc") / std::to_string(process) / "task" /

@@ -28,7 +28,7 @@ class VirtualTimeline : public Timeline {
     return std::make_unique<VirtualWorker>(this, std::move(entry));
   }
 
-  // Runs all that is due up to `time`, and then it is that time.
+  // Runs all jobs that are due until `time`, then sets the present time to it.
   void RunUntil(SteadyTime time) {
     while (const std::shared_ptr<Entry> next = FindNext(time)) {
       now_ = std::max(now_, next->due);

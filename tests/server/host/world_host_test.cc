@@ -16,7 +16,7 @@ namespace {
 
 using Result = absl::StatusOr<std::shared_ptr<const Published>>;
 
-constexpr std::chrono::seconds kPatience{60};
+constexpr std::chrono::seconds kTimeout{60};
 
 // Commands nothing; may block the stepping thread.
 class Idle : public StepController {
@@ -51,7 +51,7 @@ struct Call {
     return [promise = promise](Result result) { promise->set_value(std::move(result)); };
   }
   Result Wait() {
-    if (future.wait_for(kPatience) != std::future_status::ready)
+    if (future.wait_for(kTimeout) != std::future_status::ready)
       return absl::DeadlineExceededError("no answer");
     return future.get();
   }
@@ -233,7 +233,7 @@ TEST(WorldHost, StateIsReadBetweenTwoStepsOfARequest) {
   EXPECT_EQ(host->latest()->clock.kind, ClockMode::Kind::kStepping);
 }
 
-// Makes one step on a thread that lends itself, and returns whether that thread has made it.
+// Requests one step from a thread that lends itself; true if that thread made the step.
 bool StepsOnLentThread(WorldHost& host) {
   std::promise<std::thread::id> made;
   host.Step(1, {}, [&](const Result&) { made.set_value(std::this_thread::get_id()); }, nullptr,
@@ -271,14 +271,14 @@ TEST(WorldHost, RequestsToStepAreServedOneAfterTheOther) {
   EXPECT_EQ(host->latest()->clock.kind, ClockMode::Kind::kPaused);
 }
 
-TEST(WorldHost, ThoseWhoWaitForTheStepsOfOthersAreTold) {
+TEST(WorldHost, WaitingRequestsReceiveTheNumberAheadOfThem) {
   const auto host = MakeHost();
   Call first, second, third;
   std::atomic<int> second_ahead{0}, third_ahead{0};
   host->Step(WorldHost::kMaxSteps, {}, first.done(), nullptr, {"ann", nullptr});
   host->Step(1, {}, second.done(), nullptr, {"bob", [&](int count) { second_ahead = count; }});
   host->Step(1, {}, third.done(), nullptr, {"cem", [&](int count) { third_ahead = count; }});
-  const auto end = std::chrono::steady_clock::now() + kPatience;
+  const auto end = std::chrono::steady_clock::now() + kTimeout;
   ClockMode clock;
   do {
     std::this_thread::yield();
@@ -473,7 +473,7 @@ TEST(WorldRegistry, CancelledCreationFreesItsIdAndOpensNothing) {
       registry.Open(*std::move(held), physics::World(LoadTestModel())).status();
   EXPECT_EQ(ended.code(), absl::StatusCode::kAborted);
   EXPECT_NE(ended.message().find("ended by bob"), std::string::npos) << ended;
-  EXPECT_NE(registry.FindCreation("a"), nullptr);  // the next one goes on
+  EXPECT_NE(registry.FindCreation("a"), nullptr);  // the next one continues
 }
 
 TEST(WorldRegistry, IdleWorldIsDeletedAndAUsedOneIsNot) {

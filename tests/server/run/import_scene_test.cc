@@ -30,7 +30,7 @@ TEST(ImportScene, WhatItWritesIsAValidScene) {
   CheckOptions check;
   check.scene = scene;
   EXPECT_EQ(Check(check, out, err), kDone) << err.str();
-  // the robot itself is as good as the scene made of it
+  // the robot file itself is valid too
   check.scene = robot;
   EXPECT_EQ(Check(check, out, err), kDone) << err.str();
 }

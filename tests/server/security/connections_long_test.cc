@@ -34,7 +34,7 @@ class Connections : public ServerTest {
 
   // A WebSocket that greets and leaves, every other one without a word.
   void VisitSocket(int number) {
-    SocketClient socket(&io_, server_->http_port(), kPatience);
+    SocketClient socket(&io_, server_->http_port(), kTimeout);
     v1::ClientMessage hello;
     hello.mutable_hello()->set_client("visitor");
     EXPECT_TRUE(socket.Ask(hello).has_welcome());
@@ -81,7 +81,7 @@ TEST_F(Connections, TenThousandVisitsLeaveNoMemoryDescriptorsOrThreads) {
   RecordProperty("memory_growth_mb", std::to_string(ResidentMegabytes() - memory));
 }
 
-// With a token file, so that a socket has to say who it is.
+// With a token file, so that a socket must authenticate.
 class SilentConnections : public Connections {
  protected:
   void Configure(ServeOptions* options) override {
@@ -99,8 +99,8 @@ class SilentConnections : public Connections {
 TEST_F(SilentConnections, AreClosed) {
   const auto start = std::chrono::steady_clock::now();
   // one sends no request, one no token
-  auto mute = SocketClient::Connect(&io_, server_->http_port(), kPatience);
-  SocketClient nameless(&io_, server_->http_port(), kPatience);
+  auto mute = SocketClient::Connect(&io_, server_->http_port(), kTimeout);
+  SocketClient nameless(&io_, server_->http_port(), kTimeout);
   boost::beast::flat_buffer buffer;
   boost::beast::error_code error;
   nameless.stream().read(buffer, error);
@@ -113,10 +113,9 @@ TEST_F(SilentConnections, AreClosed) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(40));
 }
 
-// A client of gRPC that was there once, as after an unplugged cable: it answers no ping.
+// A gRPC client that has vanished, as after an unplugged cable, answers no ping.
 TEST_F(Connections, GrpcClientThatAnswersNothingIsClosed) {
-  boost::asio::ip::tcp::socket socket =
-      SocketClient::Connect(&io_, server_->grpc_port(), kPatience);
+  boost::asio::ip::tcp::socket socket = SocketClient::Connect(&io_, server_->grpc_port(), kTimeout);
   const std::string preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
   const std::string settings("\0\0\0\4\0\0\0\0\0", 9);
   boost::asio::write(socket, boost::asio::buffer(preface + settings));
@@ -128,10 +127,9 @@ TEST_F(Connections, GrpcClientThatAnswersNothingIsClosed) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(45));
 }
 
-// A client of gRPC that connects and says nothing at all.
+// A gRPC client that connects and sends nothing.
 TEST_F(Connections, GrpcClientThatNeverSpeaksIsClosed) {
-  boost::asio::ip::tcp::socket socket =
-      SocketClient::Connect(&io_, server_->grpc_port(), kPatience);
+  boost::asio::ip::tcp::socket socket = SocketClient::Connect(&io_, server_->grpc_port(), kTimeout);
   boost::beast::error_code error;
   std::array<char, 4096> bytes{};
   while (!error) socket.read_some(boost::asio::buffer(bytes), error);

@@ -1,4 +1,4 @@
-// One client cannot take what belongs to all.
+// Limits that keep one client from using up the resources of all.
 
 #include <array>
 
@@ -22,7 +22,7 @@ class Limits : public ServerTest {
     options->max_connections_per_peer = kMaxConnections;
   }
   std::unique_ptr<SocketClient> OpenSocket() {
-    return std::make_unique<SocketClient>(&io_, server_->http_port(), kPatience);
+    return std::make_unique<SocketClient>(&io_, server_->http_port(), kTimeout);
   }
   bool CanOpenSocket() {
     try {
@@ -39,11 +39,11 @@ class Limits : public ServerTest {
     tcp::socket socket(io_, tcp::endpoint(make_address(address), 0));
     socket.connect(tcp::endpoint(make_address("127.0.0.1"),
                                  static_cast<unsigned short>(server_->grpc_port())));
-    const timeval limit{kPatience.count(), 0};
+    const timeval limit{kTimeout.count(), 0};
     setsockopt(socket.native_handle(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     return socket;
   }
-  // Whether the server closes a connection: soon, or once it is too long silent.
+  // True if the server closes the connection within 10 s, before it is closed for being idle.
   static bool IsClosedSoon(boost::asio::ip::tcp::socket& socket) {
     const auto start = std::chrono::steady_clock::now();
     boost::beast::error_code error;
@@ -61,7 +61,7 @@ class Limits : public ServerTest {
   }
   std::string FetchMetrics() {
     namespace http = boost::beast::http;
-    boost::beast::tcp_stream stream(SocketClient::Connect(&io_, server_->http_port(), kPatience));
+    boost::beast::tcp_stream stream(SocketClient::Connect(&io_, server_->http_port(), kTimeout));
     http::request<http::empty_body> request{http::verb::get, "/metrics", 11};
     request.set(http::field::host, "127.0.0.1");
     http::write(stream, request);
@@ -161,7 +161,7 @@ TEST_F(Limits, GrpcConnectionsOfOnePeerAreBoundedAndAPlaceIsFreeAgain) {
   const auto watch = [this](std::unique_ptr<Watcher>* kept) {
     auto watcher = std::make_unique<Watcher>();
     watcher->stub = v1::StreamService::NewStub(Connect(server_->grpc_address()));
-    watcher->context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    watcher->context.set_deadline(std::chrono::system_clock::now() + kTimeout);
     watcher->stream = watcher->stub->Subscribe(&watcher->context);
     v1::SubscribeRequest request;
     request.mutable_subscription()->set_world("worlds/w");
@@ -189,7 +189,7 @@ TEST_F(Limits, ClientThatFloodsIsRefusedAlone) {
   subscribe.mutable_subscribe()->mutable_subscription()->set_world("worlds/none");
   constexpr int kAtOnce = 100;  // replies that wait to be read are bounded, too
   int answered = 0, refused = 0;
-  const auto end = std::chrono::steady_clock::now() + kPatience;
+  const auto end = std::chrono::steady_clock::now() + kTimeout;
   while (refused == 0 && std::chrono::steady_clock::now() < end) {
     for (int i = 0; i < kAtOnce; ++i) flooding->Send(subscribe);
     for (int i = 0; i < kAtOnce; ++i) {

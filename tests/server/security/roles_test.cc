@@ -1,4 +1,4 @@
-// Who may do what: every method, for every role, over both transports.
+// Permissions of every role for every method, over both transports.
 
 #include <future>
 
@@ -63,7 +63,7 @@ class Roles : public ServerTest {
   }
 
   std::unique_ptr<SocketClient> OpenSocket(const std::string& who, Result* hello = nullptr) {
-    auto socket = std::make_unique<SocketClient>(&io_, server_->http_port(), kPatience);
+    auto socket = std::make_unique<SocketClient>(&io_, server_->http_port(), kTimeout);
     v1::ClientMessage message;
     message.mutable_hello()->set_token(tokens_.at(who));
     const v1::ServerMessage reply = socket->Ask(message);
@@ -77,11 +77,11 @@ class Roles : public ServerTest {
                                          : AskSocket(who, method, request);
   }
 
-  // Streams, too, are sent one message.
+  // A stream is sent one message, like a call.
   Result AskGrpc(const std::string& who, const std::string& method, const std::string& request) {
     grpc::GenericStub stub(channel_);
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    context.set_deadline(std::chrono::system_clock::now() + kTimeout);
     if (!tokens_.at(who).empty()) context.AddMetadata("authorization", "Bearer " + tokens_.at(who));
     const grpc::Slice slice(request);
     const grpc::ByteBuffer sent(&slice, 1);
@@ -149,7 +149,7 @@ class Roles : public ServerTest {
   }
 
   http::response<http::string_body> FetchMetrics(const std::string& who) {
-    auto socket = SocketClient::Connect(&io_, server_->http_port(), kPatience);
+    auto socket = SocketClient::Connect(&io_, server_->http_port(), kTimeout);
     http::request<http::empty_body> request{http::verb::get, "/metrics", 11};
     request.set(http::field::host, "127.0.0.1");
     if (!tokens_.at(who).empty())
@@ -168,7 +168,7 @@ class Roles : public ServerTest {
 
 constexpr Transport kTransports[] = {Transport::kGrpc, Transport::kWebSocket};
 
-// The first message of a stream that is complete enough for its role to be looked at.
+// First message of a stream, complete enough for the check of the role.
 std::string FirstMessage(const std::string& method) {
   if (method != kSubscribeMethod) return "";
   v1::SubscribeRequest request;
@@ -244,7 +244,7 @@ TEST_F(Roles, RoleOnSomeWorldsIsNoneOnOthers) {
       continue;
     }
     for (const Transport transport : kTransports) {
-      // what has a name of its own accepts no other form
+      // methods about recordings and checkpoints accept only names of that form
       int denied = 0;
       for (const char* name : {"worlds/a-rigid", "worlds/a-rigid/checkpoints/1", "recordings/r"}) {
         const Result result = Ask(transport, "soft", method.name, RequestAbout(method.name, name));
@@ -258,8 +258,8 @@ TEST_F(Roles, RoleOnSomeWorldsIsNoneOnOthers) {
       EXPECT_GT(denied, 0) << method.name;
     }
   }
-  // those of worlds are looked at below; GetServer names no world, and objects belong to those
-  // who know their hash
+  // lists, CreateWorld and StepWorlds are tested below; GetServer names no world, and objects
+  // belong to those who know their hash
   EXPECT_EQ(about_no_world,
             (std::set<std::string>{
                 "pliant.v1.ObjectService/FetchObject", "pliant.v1.ObjectService/FindMissingObjects",
@@ -334,14 +334,14 @@ TEST_F(Roles, WelcomeNamesOnlyAWorldThatTheClientMayWatch) {
   CreateLabelled("soft", "soft");
   for (const auto& [who, world] :
        std::map<std::string, std::string>{{"soft", "worlds/soft"}, {"viewer", "worlds/default"}}) {
-    SocketClient socket(&io_, server_->http_port(), kPatience);
+    SocketClient socket(&io_, server_->http_port(), kTimeout);
     v1::ClientMessage hello;
     hello.mutable_hello()->set_token(tokens_.at(who));
     EXPECT_EQ(socket.Ask(hello).welcome().default_world(), world);
   }
 }
 
-TEST_F(Roles, CallerIsToldItsOwnRoleOnAWorld) {
+TEST_F(Roles, CallerRoleIsReportedForEachWorld) {
   CreateLabelled("soft", "soft");
   const std::map<std::string, std::string> expected{
       {"viewer", "viewer"}, {"operator", "operator"}, {"admin", "admin"}, {"soft", "admin"}};
@@ -371,7 +371,7 @@ TEST_F(Roles, WithdrawnTokenEndsStreamsAndConnections) {
   const auto socket = OpenSocket("soft");
   grpc::ClientContext context;
   context.AddMetadata("authorization", "Bearer " + tokens_.at("soft"));
-  context.set_deadline(std::chrono::system_clock::now() + kPatience);
+  context.set_deadline(std::chrono::system_clock::now() + kTimeout);
   const auto stream = streams_->Subscribe(&context);
   v1::SubscribeRequest request;
   request.mutable_subscription()->set_world("worlds/w");
@@ -419,7 +419,7 @@ TEST_F(Roles, SocketThatGuessesTokensIsClosed) {
 }
 
 TEST_F(Roles, TokenInAnAddressIsNoToken) {
-  auto socket = SocketClient::Connect(&io_, server_->http_port(), kPatience);
+  auto socket = SocketClient::Connect(&io_, server_->http_port(), kTimeout);
   http::request<http::empty_body> request{
       http::verb::get,
       "/metrics?token=" + tokens_.at("admin") + "&authorization=Bearer%20" + tokens_.at("admin"),

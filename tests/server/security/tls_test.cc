@@ -76,7 +76,7 @@ class Tls : public ServerTest {
       context.use_private_key(boost::asio::buffer(own.key), ssl::context::pem);
     }
     auto stream = std::make_unique<SslStream>(
-        SocketClient::Connect(&io_, server_->http_port(), kPatience), context);
+        SocketClient::Connect(&io_, server_->http_port(), kTimeout), context);
     stream->handshake(ssl::stream_base::client);
     return stream;
   }
@@ -153,8 +153,8 @@ TEST_F(Tls, CarriesWebSocketsOfItsOwnPages) {
   EXPECT_FALSE(error && error != ssl::error::stream_truncated) << error.message();
 }
 
-TEST_F(Tls, PlainClientsAreToldToUseIt) {
-  auto socket = SocketClient::Connect(&io_, server_->http_port(), kPatience);
+TEST_F(Tls, PlainClientsAreReferredToHttps) {
+  auto socket = SocketClient::Connect(&io_, server_->http_port(), kTimeout);
   http::request<http::empty_body> request{http::verb::get, "/", 11};
   request.set(http::field::host, "127.0.0.1");
   http::write(socket, request);

@@ -1,4 +1,4 @@
-// pliantd as a process in trouble: signals under load, other machines, an installed copy.
+// pliantd as a process: signals under load, access from other machines, an installed copy.
 
 #include <algorithm>
 #include <atomic>
@@ -54,7 +54,7 @@ class Trouble : public FilesTest {
   static grpc::Status GetServer(const std::shared_ptr<grpc::Channel>& channel,
                                 const std::string& token, v1::ServerInfo* info) {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kProgramPatience);
+    context.set_deadline(std::chrono::system_clock::now() + kProgramTimeout);
     if (!token.empty()) context.AddMetadata("authorization", "Bearer " + token);
     return v1::WorldService::NewStub(channel)->GetServer(&context, v1::GetServerRequest(), info);
   }
@@ -80,7 +80,7 @@ class Load {
     const auto stub = v1::WorldService::NewStub(channel_);
     while (true) {
       grpc::ClientContext context;
-      context.set_deadline(std::chrono::system_clock::now() + kProgramPatience);
+      context.set_deadline(std::chrono::system_clock::now() + kProgramTimeout);
       v1::StepWorldRequest request;
       request.set_name(world_);
       request.set_steps(5);
@@ -91,7 +91,7 @@ class Load {
   }
   void Watch(bool reads) {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kProgramPatience);
+    context.set_deadline(std::chrono::system_clock::now() + kProgramTimeout);
     const auto stream = v1::StreamService::NewStub(channel_)->Subscribe(&context);
     v1::SubscribeRequest request;
     request.mutable_subscription()->set_world(world_);
@@ -126,9 +126,9 @@ TEST_F(Trouble, SigtermUnderLoadEndsItInTime) {
     ASSERT_TRUE(worlds->CreateWorld(&context, request, &world).ok());
     loads.push_back(std::make_unique<Load>(channel, world.name()));
   }
-  const auto patience = Clock::now() + kProgramPatience;
+  const auto deadline = Clock::now() + kProgramTimeout;
   for (const auto& load : loads) {
-    while (load->steps() < 10 && Clock::now() < patience)
+    while (load->steps() < 10 && Clock::now() < deadline)
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     EXPECT_GE(load->steps(), 10);
   }
@@ -156,7 +156,7 @@ TEST_F(Trouble, SighupReadsTokensAgain) {
   ASSERT_TRUE(second.ok());
   EXPECT_EQ(GetServer(channel, *second, &info).error_code(), grpc::StatusCode::UNAUTHENTICATED);
   server->Signal(SIGHUP);
-  const auto end = Clock::now() + kProgramPatience;
+  const auto end = Clock::now() + kProgramTimeout;
   grpc::Status status;
   do {
     status = GetServer(channel, *second, &info);
@@ -180,7 +180,7 @@ TEST_F(Trouble, SighupReadsQuotasAgain) {
   const auto worlds = v1::WorldService::NewStub(Connect(server.get()));
   const auto create = [&worlds](const std::string& id) {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kProgramPatience);
+    context.set_deadline(std::chrono::system_clock::now() + kProgramTimeout);
     v1::CreateWorldRequest request;
     request.set_world_id(id);
     request.set_scene_yaml(kTestScene);
@@ -191,7 +191,7 @@ TEST_F(Trouble, SighupReadsQuotasAgain) {
     Write("pliant.toml", text);
     server->Signal(SIGHUP);
   };
-  const auto end = Clock::now() + kProgramPatience;
+  const auto end = Clock::now() + kProgramTimeout;
   EXPECT_TRUE(create("a").ok());
   EXPECT_EQ(create("b").error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
 
@@ -202,7 +202,7 @@ TEST_F(Trouble, SighupReadsQuotasAgain) {
   EXPECT_NE(Errors().find("pliant.toml: "), std::string::npos) << Errors();
   EXPECT_EQ(create("b").error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
 
-  // what a flag says holds, whatever the file says
+  // flags take precedence over the file
   reload("max-worlds = 3\nmax-user-dofs = 1000\n");
   while (!create("b").ok() && Clock::now() < end)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -218,7 +218,7 @@ TEST_F(Trouble, SighupReadsTheQuotaOfUploadsAgain) {
   const auto objects = v1::ObjectService::NewStub(Connect(server.get()));
   const auto upload = [&objects](std::int64_t size) {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kProgramPatience);
+    context.set_deadline(std::chrono::system_clock::now() + kProgramTimeout);
     v1::UploadObjectRequest request;
     request.set_sha256(std::string(64, 'a'));
     request.set_size(size);
@@ -228,14 +228,14 @@ TEST_F(Trouble, SighupReadsTheQuotaOfUploadsAgain) {
   EXPECT_EQ(upload(2000), grpc::StatusCode::RESOURCE_EXHAUSTED);
   Write("pliant.toml", "max-uploads = \"4K\"\n");
   server->Signal(SIGHUP);
-  const auto end = Clock::now() + kProgramPatience;
+  const auto end = Clock::now() + kProgramTimeout;
   while (upload(2000) != grpc::StatusCode::OK && Clock::now() < end)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_EQ(upload(2000), grpc::StatusCode::OK);
   EXPECT_EQ(upload(5000), grpc::StatusCode::RESOURCE_EXHAUSTED);
 }
 
-TEST_F(Trouble, HealthOfEachServiceIsToldWithoutAToken) {
+TEST_F(Trouble, HealthOfEachServiceIsReportedWithoutAToken) {
   const std::string tokens = Path("tokens.yaml");
   ASSERT_TRUE(AddToken(tokens, {"a", "viewer", "", ""}).ok());
   const auto server = Run({"--tokens", tokens});
@@ -246,7 +246,7 @@ TEST_F(Trouble, HealthOfEachServiceIsToldWithoutAToken) {
   EXPECT_EQ(services.size(), 7u);  // there are five services
   for (const std::string& service : services) {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kProgramPatience);
+    context.set_deadline(std::chrono::system_clock::now() + kProgramTimeout);
     grpc::health::v1::HealthCheckRequest request;
     request.set_service(service);
     grpc::health::v1::HealthCheckResponse response;

@@ -15,8 +15,8 @@
 namespace pliant::server {
 namespace {
 
-// Drops all that comes in on the sockets of this process that are connected to `port`,
-// acknowledgements included: to the other end, this one is gone. Returns their number.
+// Drops all incoming packets, acknowledgements included, on the sockets of this process that are
+// connected to `port`, so that the peer sees this end vanish. Returns the number of sockets.
 int VanishFrom(int port) {
   sock_filter drop_all = BPF_STMT(BPF_RET | BPF_K, 0);
   const sock_fprog program{1, &drop_all};
@@ -25,7 +25,7 @@ int VanishFrom(int port) {
     const int socket = std::stoi(entry.path().filename().string());
     sockaddr_in6 peer{};
     socklen_t size = sizeof peer;
-    // the port is at the same place in both families
+    // sin_port and sin6_port have the same offset
     if (getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &size) != 0 ||
         (peer.sin6_family != AF_INET && peer.sin6_family != AF_INET6) ||
         ntohs(peer.sin6_port) != port)
@@ -66,7 +66,7 @@ TEST_F(VanishedPeers, LoseTheirLeasesAndTheirStreams) {
   ASSERT_TRUE(frames->Write(subscription));
   v1::SubscribeResponse frame;
   ASSERT_TRUE(frames->Read(&frame));
-  SocketClient page(&io_, server_->http_port(), kPatience);
+  SocketClient page(&io_, server_->http_port(), kTimeout);
   v1::ClientMessage hello, subscribe;
   hello.mutable_hello()->set_client("page");
   ASSERT_TRUE(page.Ask(hello).has_welcome());
@@ -77,7 +77,7 @@ TEST_F(VanishedPeers, LoseTheirLeasesAndTheirStreams) {
 
   EXPECT_GT(VanishFrom(server_->grpc_port()), 0);
   EXPECT_EQ(VanishFrom(server_->http_port()), 1);
-  // the lease lapses, and another client has the paddle without asking for more than a free one
+  // the lease expires, and another client acquires the paddle without a takeover
   const auto alive = v1::ControlService::NewStub(Connect(server_->grpc_address()));
   EXPECT_TRUE(WaitUntil([&] {
     grpc::ClientContext context;

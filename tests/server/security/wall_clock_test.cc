@@ -1,4 +1,4 @@
-// The wall clock of the machine jumps, by days: only what is about dates notices.
+// The wall clock jumps by days; only expiry dates are affected.
 
 #include <chrono>
 #include <cstdlib>
@@ -27,7 +27,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Shifts what a program takes for the wall clock by an offset in a file.
+// Library that shifts the wall clock of a program by an offset in a file.
 constexpr char kFakeTime[] = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
 
 class WallClock : public FilesTest {
@@ -63,13 +63,13 @@ class WallClock : public FilesTest {
     control_ = v1::ControlService::NewStub(channel);
   }
 
-  // The offset of the wall clock from now on, e.g. "+2d". The program never reads half of it.
+  // Sets the offset of the wall clock, e.g. "+2d"; the file is replaced atomically.
   void Jump(const std::string& offset) const {
     std::filesystem::rename(Write("next_offset", offset), Path("offset"));
   }
 
   static void Prepare(grpc::ClientContext* context, const std::string& token) {
-    context->set_deadline(std::chrono::system_clock::now() + kProgramPatience);
+    context->set_deadline(std::chrono::system_clock::now() + kProgramTimeout);
     context->AddMetadata("authorization", "Bearer " + token);
   }
   grpc::Status Get(const std::string& token, v1::World* world) {
@@ -95,7 +95,7 @@ class WallClock : public FilesTest {
     ASSERT_TRUE(Get(lasting_, &before).ok());
     v1::Lease lease;
     ASSERT_TRUE(Acquire(&lease).ok());
-    const auto end = Clock::now() + kProgramPatience;
+    const auto end = Clock::now() + kProgramTimeout;
     while (!Acquire(&lease).ok() && Clock::now() < end)
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     ASSERT_TRUE(Get(lasting_, &after).ok());
@@ -112,7 +112,7 @@ class WallClock : public FilesTest {
   std::unique_ptr<v1::ControlService::Stub> control_;
 };
 
-TEST_F(WallClock, JumpsByDaysAndOnlyTheExpiryOfATokenNoticesIt) {
+TEST_F(WallClock, JumpByDaysAffectsOnlyTheExpiryOfTokens) {
   v1::World world;
   EXPECT_TRUE(Get(passing_, &world).ok());
   ExpectLifeGoesOn();

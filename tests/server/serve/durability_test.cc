@@ -1,4 +1,4 @@
-// What a server has acknowledged survives kill -9, a full disk and damaged files.
+// Acknowledged changes survive kill -9, a full disk and damaged files.
 
 #include <atomic>
 #include <filesystem>
@@ -61,7 +61,7 @@ class Durability : public testing::Test {
                     grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                     const Request& request, Response* response) {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kProgramPatience);
+    context.set_deadline(std::chrono::system_clock::now() + kProgramTimeout);
     return (stub.*method)(&context, request, response);
   }
 
@@ -129,7 +129,7 @@ TEST_F(Durability, KilledServerComesBackWithEveryDurableWorldAsLastAcknowledged)
   ASSERT_TRUE(Call(*worlds_, &Worlds::ListWorlds, v1::ListWorldsRequest(), &list).ok());
   EXPECT_EQ(list.worlds_size(), 2);
 
-  // it goes on from there, and a reset and a fork are kept, too
+  // it continues from there, and a reset and a fork are kept, too
   ASSERT_TRUE(Step("kept", 1, &last).ok());
   v1::ForkWorldRequest fork;
   fork.set_name("worlds/kept");
@@ -198,7 +198,7 @@ TEST_F(Durability, KilledInTheMiddleNothingAcknowledgedIsLost) {
   EXPECT_EQ(Hash(world), physics::HashState(reference.state()));
 }
 
-TEST_F(Durability, AnAppliedCommandSurvivesAKill) {
+TEST_F(Durability, TheStepThatAppliedACommandSurvivesAKill) {
   ASSERT_NO_FATAL_FAILURE(Start());
   v1::World world;
   ASSERT_TRUE(Create("kept", true, &world).ok());
@@ -275,7 +275,7 @@ TEST_F(Durability, KilledWithCommandsInFlightTheStateIsTheOneLastAcknowledged) {
     });
     // until steps have used commands, and a little further
     v1::StepWorldResponse last;
-    const auto end = std::chrono::steady_clock::now() + kProgramPatience;
+    const auto end = std::chrono::steady_clock::now() + kProgramTimeout;
     bool stepped = true;
     for (int more = 10; stepped && more > 0 && std::chrono::steady_clock::now() < end;) {
       stepped = Step("kept", 1, &last, false).ok();
@@ -310,7 +310,7 @@ TEST_F(Durability, StopTakesACheckpointSoThatNothingIsReplayed) {
   EXPECT_EQ(Hash(Get("kept")), last.state_hash());
 }
 
-// A limit on the size of files stands for a full disk.
+// A limit on the size of files simulates a full disk.
 TEST_F(Durability, AFullDiskPausesTheWorldAndNamesTheFile) {
   constexpr int kLimit = 48 << 10;
   ASSERT_NO_FATAL_FAILURE(Start(kLimit, "1000"));
@@ -327,7 +327,7 @@ TEST_F(Durability, AFullDiskPausesTheWorldAndNamesTheFile) {
   EXPECT_THAT(status.error_message(), HasSubstr("ulimit"));
   EXPECT_TRUE(Step("other", 5, &next).ok());
 
-  // a checkpoint has room, so that the world goes on in another log as soon as that is written
+  // a checkpoint fits, so that the world continues with another log as soon as that is written
   for (int i = 0; i < 100; ++i) {
     status = Step("kept", 1, &last);
     if (status.ok()) break;
@@ -394,7 +394,7 @@ TEST_F(Durability, ACheckpointThatIsDeletedWhileItIsFetchedIsFetchedToItsEnd) {
   ASSERT_TRUE(Call(*worlds_, &Worlds::RestoreWorld, restore, &world).ok());
   EXPECT_EQ(Hash(world), saved.state_hash());
 
-  // a handle is not made up
+  // an invented handle is refused
   fetch.set_handle("1-0000000000000000");
   const grpc::Status unknown = Call(*worlds_, &Worlds::FetchCheckpoint, fetch, &chunk);
   EXPECT_EQ(unknown.error_code(), grpc::StatusCode::NOT_FOUND);
@@ -409,7 +409,7 @@ TEST_F(Durability, AsManyAutomaticCheckpointsAreKeptAsTheFlagSays) {
   request.set_world("worlds/kept");
   v1::ListCheckpointsResponse list;
   v1::StepWorldResponse step;
-  const auto end = std::chrono::steady_clock::now() + kProgramPatience;
+  const auto end = std::chrono::steady_clock::now() + kProgramTimeout;
   do {
     ASSERT_LT(std::chrono::steady_clock::now(), end);
     ASSERT_TRUE(Step("kept", 1, &step).ok());
@@ -467,7 +467,7 @@ TEST_F(Durability, NamedCheckpointsAreFetchedInChunksAndPutBack) {
   ASSERT_TRUE(Call(*worlds_, &Worlds::RestoreWorld, restore, &world).ok());
   EXPECT_EQ(Hash(world), at.state_hash());
 
-  // what was put back survives, too
+  // the restored state survives, too
   Kill();
   ASSERT_NO_FATAL_FAILURE(Start());
   EXPECT_EQ(Hash(Get("kept")), at.state_hash());

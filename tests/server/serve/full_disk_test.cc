@@ -1,4 +1,4 @@
-// A disk that is really full: a small file system of this test.
+// A full disk: a small file system that the test mounts and fills.
 
 #include <filesystem>
 #include <fstream>
@@ -24,8 +24,8 @@ using ::testing::HasSubstr;
 
 constexpr int kDiskBytes = 1 << 20;
 
-// A file system of 1 MiB in a namespace that lives as long as this; any user may make one where
-// the machine lets him.
+// Mounts a file system of 1 MiB in a user namespace that lives as long as the fixture. Skips where
+// the machine does not allow this to ordinary users.
 class FullDisk : public testing::Test {
  protected:
   void SetUp() override {
@@ -109,13 +109,13 @@ TEST_F(FullDisk, PausesItsWorldUntilThereIsRoomAndLosesNothing) {
   EXPECT_THAT(status.error_message(), HasSubstr(disk_));
   EXPECT_THAT(status.error_message(), HasSubstr("Free some space"));
   EXPECT_TRUE(Step("other", &next).ok());
-  // what needs room is refused with the same remedy
+  // requests that need space are refused with the same remedy
   const grpc::Status refused = Create("more", true);
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED) << refused.error_message();
   EXPECT_THAT(refused.error_message(), HasSubstr("Free some space"));
 
   fs::remove(Seen("filler"));
-  const auto end = std::chrono::steady_clock::now() + kProgramPatience;
+  const auto end = std::chrono::steady_clock::now() + kProgramTimeout;
   while (!(status = Step("kept", &last)).ok() && std::chrono::steady_clock::now() < end)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   ASSERT_TRUE(status.ok()) << status.error_message();

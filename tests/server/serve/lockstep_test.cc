@@ -348,7 +348,7 @@ TEST_F(BatchCalls, AWorldThatCannotBeSteppedLeavesTheOthers) {
   EXPECT_EQ(result.failures(0).status().code(), 5);
 }
 
-TEST_F(BatchCalls, WhatCannotBeMeantIsRefusedWithItsPlace) {
+TEST_F(BatchCalls, InvalidBatchesAreRefusedWithThePlace) {
   const v1::StepWorldsRequest good = Request({"a", "b"}, {0, 0, 0, 0, 0, 0});
   v1::StepWorldsRequest request = good;
   request.mutable_batch()->clear_names();

@@ -86,7 +86,7 @@ TEST_F(Process, SigintEndsItToo) {
   EXPECT_EQ(server->Wait(), 0) << Errors();
 }
 
-TEST_F(Process, TakenPortIsNamedWithTheWayOut) {
+TEST_F(Process, TakenPortIsNamedWithTheRemedy) {
   const auto first = Run({"serve", "--grpc-port", "0", "--http-port", "0"});
   const auto ports = ParseReady(first->ReadLine());
   ASSERT_TRUE(ports.has_value()) << Errors();
@@ -133,7 +133,7 @@ TEST_F(Process, UnusableDataFolderIsNamed) {
   EXPECT_NE(Errors().find("--data-dir"), std::string::npos) << Errors();
 }
 
-TEST_F(Process, LockstepKeepsProcessorsAwakeIfItIsToldTo) {
+TEST_F(Process, SpinLockstepKeepsProcessorsAwake) {
   for (const bool spins : {false, true}) {
     std::vector<std::string> serve = {"serve", "--grpc-port", "0", "--http-port", "0"};
     if (spins) serve.insert(serve.end(), {"--spin-lockstep", "100000"});
@@ -165,7 +165,7 @@ TEST_F(Process, LockstepKeepsProcessorsAwakeIfItIsToldTo) {
     const auto gives_way = [&](pid_t thread) {
       return runs(thread) && sched_getscheduler(thread) == SCHED_IDLE;
     };
-    // all of them spin for long after an answer, or would on a machine that is less busy
+    // all of them spin after an answer; a busy machine may need several attempts
     const auto spin = [&] {
       for (int i = 0; i < 10; ++i) {
         if (count(gives_way) < std::ssize(threads)) return false;
@@ -173,7 +173,7 @@ TEST_F(Process, LockstepKeepsProcessorsAwakeIfItIsToldTo) {
       }
       return true;
     };
-    const auto end = Clock::now() + kProgramPatience;
+    const auto end = Clock::now() + kProgramTimeout;
     bool awake = false;
     while (!(awake = spin()) && Clock::now() < end) ASSERT_TRUE(step());
     EXPECT_TRUE(awake);
@@ -195,7 +195,7 @@ TEST_F(Process, DataFolderThatIsReadOnlyIsNamedAtTheStart) {
     words.insert(words.end(), serve.begin(), serve.end());
     return std::make_unique<Program>(words, folder_ / "stderr", 0, "/usr/bin/setpriv");
   };
-  // a folder that a server has used, whole or in part
+  // the folder of an earlier server, read-only as a whole or in one part
   {
     const auto server = Run(serve);
     ASSERT_TRUE(ParseReady(server->ReadLine()).has_value()) << Errors();

@@ -22,13 +22,13 @@ extern char** environ;
 
 namespace pliant::server {
 
-inline constexpr std::chrono::seconds kProgramPatience{60};
+inline constexpr std::chrono::seconds kProgramTimeout{60};
 
 // pliantd as a child process, with stdout in a pipe and stderr in a file.
 class Program {
  public:
-  // `max_file_bytes` limits the size of the files that it writes; 0: it does not. `program` is
-  // another pliantd than the one beside this test.
+  // `max_file_bytes` limits the size of the files that it writes; 0 means no limit. `program`
+  // replaces the pliantd beside this test.
   Program(const std::vector<std::string>& arguments, const std::filesystem::path& errors,
           int max_file_bytes = 0, const std::filesystem::path& program = {}) {
     const auto folder = std::filesystem::canonical("/proc/self/exe").parent_path();
@@ -73,9 +73,9 @@ class Program {
   pid_t id() const { return pid_; }
   void Signal(int number) const { kill(pid_, number); }
 
-  // Returns the exit status, or −1 when it does not end or is ended by a signal.
+  // Returns the exit status, or −1 after a time-out or the end by a signal.
   int Wait() {
-    const auto end = std::chrono::steady_clock::now() + kProgramPatience;
+    const auto end = std::chrono::steady_clock::now() + kProgramTimeout;
     int status = 0;
     while (waitpid(pid_, &status, WNOHANG) == 0) {
       if (std::chrono::steady_clock::now() > end) return -1;

@@ -57,7 +57,7 @@ class Reflection : public ServerTest {
     grpc::ByteBuffer received;
 
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    context.set_deadline(std::chrono::system_clock::now() + kTimeout);
     grpc::CompletionQueue queue;
     const auto wait = [&queue] {
       void* tag = nullptr;

@@ -159,7 +159,7 @@ TEST_F(Robots, StreamEndsAndTheRobotStops) {
 
 TEST_F(Robots, SocketDescribesDrivesAndShowsThem) {
   boost::asio::io_context io;
-  SocketClient socket(&io, server_->http_port(), kPatience);
+  SocketClient socket(&io, server_->http_port(), kTimeout);
   v1::DescribeWorldRequest describe;
   describe.set_name(kWorld);
   const auto world = socket.Call<v1::WorldDescription>("WorldService/DescribeWorld", describe);

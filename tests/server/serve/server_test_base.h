@@ -21,10 +21,10 @@
 namespace pliant::server {
 
 // Long enough for a busy machine.
-inline constexpr std::chrono::seconds kPatience{60};
+inline constexpr std::chrono::seconds kTimeout{60};
 
 inline bool WaitUntil(const std::function<bool()>& condition) {
-  const auto end = std::chrono::steady_clock::now() + kPatience;
+  const auto end = std::chrono::steady_clock::now() + kTimeout;
   while (!condition()) {
     if (std::chrono::steady_clock::now() > end) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -47,7 +47,7 @@ inline grpc::Status Visit(const std::string& address,
                           const std::shared_ptr<grpc::ChannelCredentials>& credentials =
                               grpc::InsecureChannelCredentials()) {
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + kPatience);
+  context.set_deadline(std::chrono::system_clock::now() + kTimeout);
   v1::ServerInfo info;
   return v1::WorldService::NewStub(Connect(address, credentials))
       ->GetServer(&context, v1::GetServerRequest(), &info);
@@ -74,10 +74,10 @@ class ServerTest : public testing::Test {
     control_ = v1::ControlService::NewStub(channel_);
   }
 
-  // Before the members of a derived test, such as the folder of its data, are destroyed.
+  // Ends the server before members of a derived test, such as the data folder, are destroyed.
   void TearDown() override { server_.reset(); }
 
-  // Options of the server, where a test needs others.
+  // Changes the options of the server.
   virtual void Configure(ServeOptions* /*options*/) {}
 
   grpc::Status Create(const std::string& id, const std::string& yaml = kTestScene) {
@@ -91,7 +91,7 @@ class ServerTest : public testing::Test {
   }
 
   grpc::Status Step(const std::string& id, int steps, v1::StepWorldResponse* response,
-                    std::chrono::milliseconds timeout = kPatience) {
+                    std::chrono::milliseconds timeout = kTimeout) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + timeout);
     v1::StepWorldRequest request;

@@ -16,22 +16,22 @@
 namespace pliant::server {
 
 // The browser's end of a WebSocket, independent of the server's code. A read that waits longer than
-// `patience` fails.
+// `timeout` fails.
 class SocketClient {
  public:
   using Stream = boost::beast::websocket::stream<boost::asio::ip::tcp::socket, false>;
 
   static boost::asio::ip::tcp::socket Connect(boost::asio::io_context* io, int port,
-                                              std::chrono::seconds patience) {
+                                              std::chrono::seconds timeout) {
     boost::asio::ip::tcp::socket socket(*io);
     socket.connect({boost::asio::ip::make_address("127.0.0.1"), static_cast<unsigned short>(port)});
-    const timeval limit{patience.count(), 0};
+    const timeval limit{timeout.count(), 0};
     setsockopt(socket.native_handle(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     return socket;
   }
 
-  SocketClient(boost::asio::io_context* io, int port, std::chrono::seconds patience)
-      : stream_(Connect(io, port, patience)) {
+  SocketClient(boost::asio::io_context* io, int port, std::chrono::seconds timeout)
+      : stream_(Connect(io, port, timeout)) {
     stream_.set_option(boost::beast::websocket::stream_base::decorator(
         [](boost::beast::websocket::request_type& request) {
           request.set(boost::beast::http::field::sec_websocket_protocol, "pliant.v1");

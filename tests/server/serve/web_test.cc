@@ -46,7 +46,7 @@ class Web : public ServerTest {
 
   tcp::socket Connect() {
     // fail rather than hang if no answer comes
-    return SocketClient::Connect(&io_, server_->http_port(), kPatience);
+    return SocketClient::Connect(&io_, server_->http_port(), kTimeout);
   }
 
   http::response<http::string_body> Fetch(const std::string& target,
@@ -87,7 +87,7 @@ class Web : public ServerTest {
   }
 
   std::unique_ptr<SocketClient> OpenSocket() {
-    return std::make_unique<SocketClient>(&io_, server_->http_port(), kPatience);
+    return std::make_unique<SocketClient>(&io_, server_->http_port(), kTimeout);
   }
 
   fs::path folder_;
@@ -152,7 +152,7 @@ TEST_F(Web, MetricsTellOfStepsThatDidNotConverge) {
   EXPECT_NE(metrics.find("\npliant_last_step_residual{world=\"faulty\"} "), std::string::npos);
 }
 
-TEST_F(Web, MetricsTellHowLateStepsStart) {
+TEST_F(Web, MetricsHaveTheLatenessOfSteps) {
   ASSERT_TRUE(Create("timed").ok());
   ASSERT_TRUE(RunInRealTime("timed").ok());
   ASSERT_TRUE(WaitUntil([&] { return Get("timed").step() > 20; }));
@@ -334,7 +334,7 @@ TEST_F(Web, SocketThatLeavesRepliesUnreadIsDisconnectedAlone) {
   const timeval quick{0, 200'000};
   setsockopt(stuck->stream().next_layer().native_handle(), SOL_SOCKET, SO_SNDTIMEO, &quick,
              sizeof quick);
-  const auto end = std::chrono::steady_clock::now() + kPatience;
+  const auto end = std::chrono::steady_clock::now() + kTimeout;
   beast::error_code error;
   while (!error && std::chrono::steady_clock::now() < end)
     stuck->stream().write(boost::asio::buffer(bytes), error);

@@ -338,7 +338,7 @@ TEST_F(Worlds, OneThatTurnsNotFiniteSaysSoAndLeavesOthersRunning) {
   EXPECT_EQ(burst.fault().body(), "jelly");
   EXPECT_EQ(burst.fault().step(), burst.step() + 1);
 
-  // what it shows is the last state, which is finite
+  // probes sample the last state, which is finite
   grpc::ClientContext one, two;
   v1::ProbeWorldRequest probe;
   probe.set_name("worlds/burst");

@@ -11,7 +11,7 @@ TEST(RateLimit, AdmitsItsRateAndABurstOfOneSecond) {
   int admitted = 0;
   for (int i = 0; i < 1000; ++i) admitted += limit.Admit(1, now);
   EXPECT_EQ(admitted, 100);
-  // what was refused does not count
+  // refused requests do not count
   now += std::chrono::milliseconds(100);
   for (int i = 0; i < 1000; ++i) admitted += limit.Admit(1, now);
   EXPECT_EQ(admitted, 110);

@@ -269,7 +269,7 @@ class Simulation::Client {
                      if (!result.ok()) ++sim_.counts_.refusals;
                      const auto alive = weak.lock();
                      if (alive != nullptr && alive == connection_ && result.ok())
-                       Hear(method, *result);
+                       OnReply(method, *result);
                    };
                    Dispatch(*sim_.handlers_, call, "pliant.v1." + method, bytes, reply);
                    // a server that is killed answers nothing
@@ -285,7 +285,7 @@ class Simulation::Client {
                  });
   }
 
-  void Hear(const std::string& method, const std::string& bytes) {
+  void OnReply(const std::string& method, const std::string& bytes) {
     if (method == "WorldService/CreateWorld") ++sim_.counts_.worlds;
     if (method == "WorldService/RestoreWorld") ++sim_.counts_.restores;
     if (method == "WorldService/CheckpointWorld") {
@@ -337,7 +337,7 @@ class Simulation::Client {
                  });
   }
 
-  // Sends a command under the lease. The same connection may learn later that it lost it.
+  // Sends a command under the lease. The connection may learn later that the lease was lost.
   void Drive() {
     ++sim_.counts_.commands;
     Connection& connection = *connection_;
@@ -492,7 +492,7 @@ void Simulation::Restart() {
   }
 }
 
-// Of two leases on overlapping targets, one must have ended.
+// Fails if two leases on overlapping targets are both held.
 void Simulation::CheckLeases() {
   for (const auto& host : handlers_->registry().List()) {
     const std::vector<CommandEcho>& commands = host->latest()->control.commands;

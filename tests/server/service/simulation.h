@@ -29,7 +29,7 @@ class Simulation {
   };
 
   // With a data folder, some worlds are durable, and now and then the server is killed: another one
-  // goes on with what the folder has then, which must lead to what was acknowledged.
+  // continues from the folder as it is then, and must have all that was acknowledged.
   Simulation(std::uint64_t seed, int clients, const std::string& data_folder = "");
   ~Simulation();
 

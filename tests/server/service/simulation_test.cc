@@ -13,7 +13,7 @@ TEST(Simulation, KeepsThePromisesOfTheServer) {
     Simulation simulation(seed, 8);
     simulation.Run(std::chrono::seconds(300));
 
-    // it did what it is for
+    // the run covered every kind of event
     const Simulation::Counts& counts = simulation.counts();
     EXPECT_GT(counts.requests, 500);
     EXPECT_GT(counts.frames, 1000);
@@ -29,7 +29,7 @@ TEST(Simulation, KeepsThePromisesOfTheServer) {
 }
 
 TEST(Simulation, DurableWorldsKeepWhatTheyAcknowledged) {
-  // whether there is a durable world at all is drawn, too
+  // durable worlds are created at random
   int recoveries = 0;
   for (const std::uint64_t seed : {21, 22, 23, 24}) {
     const TemporaryFolder folder;

@@ -1,4 +1,4 @@
-// The diagrams of docs/states.md are what the server does.
+// The server behaves as the diagrams of docs/states.md show.
 
 #include <chrono>
 #include <fstream>
@@ -77,7 +77,7 @@ class ClockedWorld {
     return Wait([&](const WorldHost::Done& done) { host_->Restore(bytes, "tester", done); });
   }
 
-  // A request to step whose end is awaited elsewhere; false if it was refused at once.
+  // Requests steps without waiting for their end; false if the request was refused at once.
   bool Step(std::int64_t steps, const CallLimits& limits = {}) {
     auto ended = std::make_shared<std::promise<absl::Status>>();
     auto end = ended->get_future();
@@ -145,7 +145,7 @@ TEST(StateDiagrams, ClockIsAsDrawn) {
         EXPECT_TRUE(is_done) << from << ", " << event;
       }
     }
-    // what happens by itself
+    // transitions without a request
     if (from == "paused") continue;
     ClockedWorld faulty(kFaultyScene, from);
     EXPECT_TRUE(faulty.Comes([&] { return faulty.has_fault(); })) << from;

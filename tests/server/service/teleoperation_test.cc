@@ -1,5 +1,5 @@
-// Rules of teleoperation that concern who a client is, and operators who fight, at the handlers
-// that both transports use.
+// Rules of teleoperation about roles and competing operators, at the handlers that both transports
+// use.
 
 #include <atomic>
 #include <future>
@@ -123,7 +123,7 @@ TEST_F(Teleoperation, HighPrioritiesAreForAdmins) {
 
 // Two operators take the paddle from each other 5,000 times each, from threads of their own, while
 // the world runs. Each command is accepted under a valid lease or refused with the reason, and the
-// world goes on.
+// world runs on.
 TEST_F(Teleoperation, TenThousandTakeoversHarmNobody) {
   v1::SetClockRequest clock;
   clock.set_name(world_);

@@ -1,4 +1,4 @@
-// The formats of checkpoints and logs: what is damaged is refused, and nothing else.
+// The formats of checkpoints and logs: damaged contents are refused, intact ones are read.
 
 #include <string>
 #include <vector>

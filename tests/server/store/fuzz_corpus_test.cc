@@ -23,7 +23,7 @@ constexpr char kFolder[] = PLIANT_SOURCE_DIR "/tests/fuzz/store/corpus";
 constexpr char kModel[] = "0123456789abcdef0123456789abcdef";  // as in the target
 constexpr std::size_t kStateHead = 8 + 4 + 2 * 32;             // magic, version, model and checksum
 
-// A state with something of everything.
+// A state with entries in its lists, except those of the smooth method.
 physics::State MakeState() {
   physics::State state;
   state.time = 0.25;
@@ -95,7 +95,7 @@ std::map<std::string, std::string> MakeCorpus() {
 
 TEST(StoreFuzzCorpus, HasTheFormatsOfThisBuild) {
   const std::map<std::string, std::string> corpus = MakeCorpus();
-  // what the target makes of it can be read
+  // the state can be read
   EXPECT_TRUE(physics::ParseState(physics::SerializeState(MakeState(), kModel), kModel).ok());
   std::set<std::string> unknown;
   for (const auto& entry : fs::directory_iterator(kFolder))

@@ -68,7 +68,7 @@ class StoreTest : public testing::Test {
     ASSERT_TRUE(written);
   }
 
-  // The folder as a crash leaves it, apart from what still happens to the first one.
+  // Copies the folder as a crash at this moment would leave it.
   WorldFolder Crash() {
     const fs::path from = journal_->folder();
     const fs::path to = temporary_.File("crash-" + std::to_string(++crashes_));
@@ -96,7 +96,7 @@ class StoreTest : public testing::Test {
   int crashes_ = 0;
 };
 
-// However long a checkpoint takes, the next one need not be tried for what changed meanwhile.
+// One call of Write mends the log, although the world steps during it.
 TEST_F(StoreTest, ABrokenLogIsMendedAtOnceWhileItsWorldGoesOn) {
   const auto start = world_.TakeSnapshot();
   absl::Status status;
@@ -200,7 +200,7 @@ TEST_F(StoreTest, ALogThatIsCutShortEndsWithItsLastWholeRecord) {
   EXPECT_THAT(RecoverWorld(folder, LoadTestModel())->warnings.at(0), HasSubstr("cut short"));
 }
 
-TEST_F(StoreTest, AnOtherResultOfTheSameStepsIsNotTakenForTheWorld) {
+TEST_F(StoreTest, AnotherResultOfTheSameStepsIsNotTakenForTheWorld) {
   timeline_.RunFor(std::chrono::seconds(2));  // a mark is due
   Step(2);
   Write();
@@ -291,7 +291,7 @@ TEST_F(StoreTest, CheckpointsAreListedAsTheyWereTakenWhateverTheTimesOfTheirFile
   Step(1);
   journal_->Checkpoint();
   Write();
-  // a checkpoint of an earlier state is no earlier checkpoint
+  // the order is that in which checkpoints were taken, not that of their steps
   world_.Reset();
   journal_->OnReset(world_.TakeSnapshot());
   ASSERT_TRUE(SaveCheckpoint(folder, "worlds/kept", "one", *world_.TakeSnapshot()).ok());

@@ -51,7 +51,7 @@ TEST_F(ObjectStoreTest, ObjectIsCompleteWhenAllItsChunksHaveCome) {
   ASSERT_TRUE(progress.ok()) << progress.status();
   EXPECT_EQ(progress->received, 4);
   EXPECT_FALSE(store_->Has(sum));
-  // a chunk that comes again changes nothing; one that overlaps goes on
+  // a repeated chunk changes nothing; one that overlaps continues the upload
   EXPECT_EQ(store_->Append("ann", sum, 10, 0, "abcd")->received, 4);
   EXPECT_EQ(store_->Append("ann", sum, 10, 2, "cdef")->received, 6);
   progress = store_->Append("ann", sum, 10, 6, "ghij");
@@ -61,7 +61,7 @@ TEST_F(ObjectStoreTest, ObjectIsCompleteWhenAllItsChunksHaveCome) {
   EXPECT_EQ(*store_->Read(sum, 10), content);
   EXPECT_EQ(store_->Read(sum, 9).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(store_->Read(CalcSha256("other"), 10).status().code(), absl::StatusCode::kNotFound);
-  // what is known need not be sent again
+  // a known object need not be sent again
   EXPECT_TRUE(store_->Append("bob", sum, 10, 0, "")->complete);
 }
 

@@ -10,8 +10,8 @@ namespace {
 
 using Eigen::Vector3d;
 
-// One contact of a particle of 2 kg, and a row on its second velocity, which is no part of the
-// contact's.
+// One contact of a particle of 2 kg, and a row on its second velocity, on which the contact does
+// not depend.
 class RegularisedLawResidual : public ::testing::Test {
  protected:
   RegularisedLawResidual() {
@@ -29,7 +29,7 @@ class RegularisedLawResidual : public ::testing::Test {
     system_.values.push_back(1);
     contacts_ = {{.R = Vector3d(1e-3, 1e-3, 1e-4), .v_hat = Vector3d(0, 0, 0.1), .friction = 0.5}};
     rows_ = {{.R = 1e-3, .v_hat = 0, .lower = -0.5, .upper = 0.5}};
-    // y = (−20, 0, 40): within a cone of 0.5 just so
+    // y = (−20, 0, 40) is on the cone of friction 0.5
     v_ = {0.02, 0, 0.096};
     impulses_ = {{Vector3d(-20, 0, 40)}, {0}};
   }
@@ -60,14 +60,14 @@ TEST_F(RegularisedLawResidual, SeesAVelocityThatHasChangedSince) {
 }
 
 TEST_F(RegularisedLawResidual, HoldsRowsToTheirBounds) {
-  v_[1] = -1;  // the row pushes with all it has
+  v_[1] = -1;  // the row is at its upper bound
   impulses_.rows[0] = 0.5;
   EXPECT_EQ(Find(), 0);
   impulses_.rows[0] = 0.6;
   EXPECT_NEAR(Find(), 0.1 / impulses_.contacts[0].norm(), 1e-9);
 }
 
-TEST_F(RegularisedLawResidual, HoldsAnotherLawToItself) {
+TEST_F(RegularisedLawResidual, IsZeroForTheResponseOfEveryLaw) {
   for (const ContactLaw* law : AllContactLaws()) {
     law_ = law;
     contacts_[0].slip = 1e-3;

@@ -59,7 +59,7 @@ class StencilContactsTest : public ::testing::Test {
         for (int k = 0; k < 3; ++k) add(kThird + 3 * (c / 10 + k), 3);
       }
     }
-    // a node of the stencil that moves otherwise, too, and one contact without any weights
+    // one contact whose entries are no multiples of one matrix, so that it has no weights
     whole_.AddContact(whole_.problem.contacts[0]);
     for (int k = 0; k < kStencil; ++k) {
       const Matrix3d Q = Matrix3d::NullaryExpr([this] { return Draw(); });

@@ -13,8 +13,8 @@ namespace {
 
 using Eigen::Vector3d;
 
-// A particle of 2 kg on the ground, whose free motion approaches it with 1 m/s and slides with 3
-// m/s, and a stop that its second velocity meets. That velocity is no part of the contact's.
+// A particle of 2 kg on the ground, whose free motion approaches it at 1 m/s and slides at 3 m/s,
+// and a stop that acts on its second velocity, on which the contact does not depend.
 class LawResidual : public ::testing::Test {
  protected:
   LawResidual() {
@@ -68,7 +68,7 @@ TEST_F(LawResidual, SeesThatAnOpeningContactPushes) {
 }
 
 TEST_F(LawResidual, SeesFrictionBeyondTheConeWithinItAndAcrossTheSlip) {
-  // a force f away from the one the law gives moves the particle by f h² / m
+  // an impulse that differs by p from that of the law moves the particle by p h / m
   const Vector3d solution = impulses_.contacts[0];
   for (const Vector3d& change : {Vector3d(-0.1, 0, 0), Vector3d(0.1, 0, 0)}) {
     impulses_.contacts[0] = solution + change;
@@ -92,7 +92,7 @@ TEST_F(LawResidual, IsNotANumberWhereOneIsNot) {
   EXPECT_TRUE(std::isnan(Find()));
 }
 
-TEST_F(LawResidual, AsksNothingWhereNothingCanMove) {
+TEST_F(LawResidual, IsZeroWhereNothingCanMove) {
   system_.contacts[0].W.setZero();
   v_[2] = -0.3;
   EXPECT_LE(Find(), 1e-16);

@@ -300,7 +300,7 @@ struct Impact {
       problem.contacts.push_back(contact);
       ConstraintSystem::Contact rows;
       rows.first_entry = static_cast<int>(system.entries.size());
-      // b > 9 stands for the ground
+      // b > 9 is the ground
       const int a = static_cast<int>(random() % 10), b = static_cast<int>(random() % 12);
       const Vector3d n = Vector3d(uniform(random), uniform(random), 1.5).normalized();
       const Vector3d t = n.unitOrthogonal(), s = n.cross(t);

@@ -102,7 +102,7 @@ class Stuck final : public SmoothSystem {
   double x_ = 0;
 };
 
-TEST(DampedNewton, SaysThatItStalledWhereNothingDescends) {
+TEST(DampedNewton, DoesNotConvergeWhereNothingDescends) {
   Stuck system;
   const std::vector<double> weights(1, 1.0);
   std::vector<double> x{3};

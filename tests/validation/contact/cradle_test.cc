@@ -78,8 +78,7 @@ TEST_P(Cradle, OuterBallsSwingInTurnTwentyTimes) {
   EXPECT_LT(worst * kLength, 1e-4);
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryMethod, Cradle,
-                         ::testing::Values("convex", "corrective", "nonsmooth"),
+INSTANTIATE_TEST_SUITE_P(Methods, Cradle, ::testing::Values("convex", "corrective", "nonsmooth"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

@@ -40,7 +40,7 @@ inline constexpr const char* kBoxGround =
     "{box: {size: [1, 1, 0.2]}, pose: {position: [0, 0, -0.1]}}";
 inline constexpr const char* kMeshGround = "{mesh: {file: slab.obj, convex: false}}";
 
-// `above` [m] over the ground, falling at `speed` [m/s].
+// Scene of a body that is `above` [m] over the ground and falls at `speed` [m/s].
 inline std::string ImpactScene(const std::string& method, const FallingBody& body,
                                const std::string& ground, double h, double above, double speed) {
   return Fill(R"(
@@ -76,21 +76,21 @@ inline World LoadOnSlab(const std::string& yaml) {
   return MakeWorld(LoadSceneFile((folder / "scene.yaml").string()));
 }
 
-// Whether any contact of the last step acted.
+// True if a contact of the last step exerted an impulse.
 inline bool IsPushed(const World& world) {
   return std::ranges::any_of(world.report().contacts, [](const ContactForce& contact) {
     return contact.impulse_W.norm() > 0;
   });
 }
 
-// Open gaps of bodies that a contact acts on at the end of a step [m].
+// Maximum gap, at the end of a step, of a body on which a contact acted in it [m].
 inline constexpr double kHeldOpen = 2e-5;
 // Slower separation counts as none [m/s].
 inline constexpr double kMinReboundSpeed = 1e-3;
 
-// Lets a body fall in `phases` runs that differ in the part of a step at which it arrives. What
-// closes within the step is a contact before it overlaps, nothing is pushed out as velocity, and
-// nothing stops a body that does not arrive.
+// Lets a body fall in `phases` runs that differ in the part of a step at which it arrives. A gap
+// that closes within the step is a contact before the bodies overlap, overlap causes no rebound,
+// and nothing stops a body that does not arrive.
 inline void TestImpacts(const std::string& method, const FallingBody& body,
                         const std::string& ground, double speed, double h, int phases) {
   SCOPED_TRACE(absl::StrCat(method, ": ", body.name, " at ", speed, " m/s, h = ", h));

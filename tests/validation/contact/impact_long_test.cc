@@ -25,7 +25,7 @@ TEST_P(ImpactInAnyPhase, NeitherOverlapsNorRebounds) {
 }
 
 // Two free bodies meet head-on, without gravity.
-TEST_P(ImpactInAnyPhase, OfTwoBodiesDoesNotPartThem) {
+TEST_P(ImpactInAnyPhase, OfTwoBodiesDoesNotSeparateThem) {
   const auto& [method, index] = GetParam();
   const FallingBody& body = kFallingBodies[index];
   for (const double speed : kSpeeds) {
@@ -65,7 +65,7 @@ probes:
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(AllMethods, ImpactInAnyPhase,
+INSTANTIATE_TEST_SUITE_P(Methods, ImpactInAnyPhase,
                          ::testing::Combine(::testing::Values("convex", "corrective", "nonsmooth"),
                                             ::testing::Range(0, 6)),
                          [](const auto& info) {
@@ -122,8 +122,7 @@ probes:
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(AllMethods, Landing,
-                         ::testing::Values("convex", "corrective", "nonsmooth"),
+INSTANTIATE_TEST_SUITE_P(Methods, Landing, ::testing::Values("convex", "corrective", "nonsmooth"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

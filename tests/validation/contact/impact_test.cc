@@ -24,7 +24,7 @@ std::string NameOf(const ::testing::TestParamInfo<ImpactCase>& info) {
          std::to_string(static_cast<int>(1e3 * h));
 }
 
-INSTANTIATE_TEST_SUITE_P(AllMethods, Impact,
+INSTANTIATE_TEST_SUITE_P(Methods, Impact,
                          ::testing::Combine(::testing::Values("convex", "corrective", "nonsmooth"),
                                             ::testing::Range(0, 4),
                                             ::testing::Values(0.1, 1.0, 3.0, 10.0, 20.0),
@@ -39,7 +39,7 @@ class SoftImpact : public ::testing::TestWithParam<SoftImpactCase> {};
 TEST_P(SoftImpact, StaysAboveTheGround) {
   const auto& [method, speed, h] = GetParam();
   constexpr int kPhases = 9;
-  // near-rigid contacts have a compliance, also for what slows a soft body down
+  // near-rigid contacts are compliant, also under the impact force of a soft body
   const double allowed = method == "convex" ? 3e-5 : 1e-5;
   for (const std::string ground : {kHalfSpaceGround, kBoxGround}) {
     for (int phase = 0; phase < kPhases; ++phase) {
@@ -81,7 +81,7 @@ std::string NameOfSoft(const ::testing::TestParamInfo<SoftImpactCase>& info) {
          std::to_string(static_cast<int>(1e3 * h));
 }
 
-INSTANTIATE_TEST_SUITE_P(AllMethods, SoftImpact,
+INSTANTIATE_TEST_SUITE_P(Methods, SoftImpact,
                          ::testing::Combine(::testing::Values("convex", "corrective", "nonsmooth"),
                                             ::testing::Values(0.1, 1.0, 3.0, 10.0, 20.0),
                                             ::testing::Values(0.001, 0.005, 0.01)),
@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(AllMethods, SoftImpact,
 class Overlap : public ::testing::TestWithParam<std::string> {};
 
 // A cube that starts 20 mm deep is lifted at the recovery speed, and rests when it is out.
-TEST_P(Overlap, IsTakenAwayWithoutMakingSpeed) {
+TEST_P(Overlap, IsRemovedWithoutAddingVelocity) {
   World world =
       LoadWorld(ImpactScene(GetParam(), kFallingBodies[0], kHalfSpaceGround, 0.01, -0.02, 0));
   double last = ReadVector(world, "position").z();

@@ -8,7 +8,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-class EveryMethod : public ::testing::TestWithParam<std::string> {};
+class PassingBodies : public ::testing::TestWithParam<std::string> {};
 
 // A cube flies at 10 m/s, without gravity, past another body that it does not touch.
 std::string FlightScene(const std::string& method, const std::string& obstacle, double z) {
@@ -31,7 +31,7 @@ probes:
       {{"$METHOD", method}, {"$OBSTACLE", obstacle}, {"$Z", Number(z)}});
 }
 
-TEST_P(EveryMethod, BodiesThatPassDoNotFeelEachOther) {
+TEST_P(PassingBodies, BodiesThatPassDoNotFeelEachOther) {
   const std::string box = "[{box: {size: [0.1, 0.1, 0.1]}}]",
                     turned = "[{box: {size: [0.1, 0.1, 0.1]}, pose: {rpy_degrees: [0, 45, 0]}}]",
                     seam =
@@ -52,7 +52,7 @@ TEST_P(EveryMethod, BodiesThatPassDoNotFeelEachOther) {
 }
 
 // A heavy cube slides over the seam of two boxes, in contact.
-TEST_P(EveryMethod, SeamDoesNotStopASlidingCube) {
+TEST_P(PassingBodies, SeamDoesNotStopASlidingCube) {
   World world = LoadWorld(Fill(R"(
 name: seam
 time_step: 0.005
@@ -78,7 +78,7 @@ probes:
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryMethod, ::testing::Values("convex", "corrective", "nonsmooth"),
+INSTANTIATE_TEST_SUITE_P(All, PassingBodies, ::testing::Values("convex", "corrective", "nonsmooth"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

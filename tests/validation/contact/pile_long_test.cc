@@ -28,7 +28,7 @@ std::string FiveHundredBoxes() {
   return boxes;
 }
 
-TEST(Pile, OfFiveHundredBoxesComesToRestAndSleeps) {
+TEST(Pile, OfFiveHundredBoxesComesToRest) {
   World world = LoadWorld(R"(
 name: pile
 time_step: 0.005

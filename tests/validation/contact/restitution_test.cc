@@ -207,7 +207,7 @@ probes:
   EXPECT_NEAR(highest, 0.32, 0.01);
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryMethod, Restitution,
+INSTANTIATE_TEST_SUITE_P(Methods, Restitution,
                          ::testing::Values("convex", "corrective", "nonsmooth"),
                          [](const auto& info) { return info.param; });
 

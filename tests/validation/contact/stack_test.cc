@@ -52,7 +52,7 @@ bodies:
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryMethod, DroppedStack,
+INSTANTIATE_TEST_SUITE_P(Methods, DroppedStack,
                          ::testing::Values("convex", "corrective", "nonsmooth"),
                          [](const auto& info) { return info.param; });
 

@@ -13,8 +13,8 @@ namespace {
 using Eigen::Vector3d;
 
 // A small ellipsoid that meets the ground so fast that, within a step, the point and the direction
-// of the contact depend on its force too much for recursions to settle. Beside it a
-// box sleeps, and a plate is moved.
+// of the contact depend on its force too much for recursions to converge. Beside it a box sleeps,
+// and a plate is moved.
 std::string FastEllipsoid(const std::string& options) {
   return R"(
 name: fast_ellipsoid
@@ -66,7 +66,7 @@ TEST(Substeps, ConvergeWhereTheWholeStepDoesNot) {
   EXPECT_GT(halved, 0);
 }
 
-TEST(Substeps, AreOneStepToWhoeverAsksForIt) {
+TEST(Substeps, AreReportedAsOneStep) {
   World world = LoadWorld(FastEllipsoid(""));
   const Model& model = world.model();
   const int ellipsoid = FindBody(model, "ellipsoid"), plate = FindBody(model, "plate");

@@ -241,8 +241,8 @@ probes:
   EXPECT_EQ(ReadVector(world, "velocity"), Vector3d(10, 0, 0));
 }
 
-// A cylinder would come out on the other side of a plate within the step. It meets the side that it
-// enters by alone.
+// A cylinder would leave a plate on the far side within the step. It touches only the side by which
+// it enters.
 TEST(SpeculativeContact, BodyDoesNotMeetTheFarSideOfAPlate) {
   World world = LoadWorld(R"(
 name: plate

@@ -1,4 +1,5 @@
-// The same cube by every method with its default budgets; docs/methods.md has the table of results.
+// The same cube by convex, corrective and nonsmooth with their default budgets; docs/methods.md has
+// the table of results.
 
 #include "tests/validation/validation_scene.h"
 
@@ -27,9 +28,9 @@ double SumNormalForce(const World& world) {
   return std::abs(force) / kCubeStep;
 }
 
-class EveryMethod : public ::testing::TestWithParam<std::tuple<bool, const char*>> {};
+class MethodsOnACube : public ::testing::TestWithParam<std::tuple<bool, const char*>> {};
 
-TEST_P(EveryMethod, RestsSteadilyAndBreaksAwayWhereCoulombSays) {
+TEST_P(MethodsOnACube, RestsSteadilyAndBreaksAwayWhereCoulombSays) {
   const auto& [is_soft, method] = GetParam();
   World world = LoadCube(is_soft, method);
   // the corrective method may exceed its sweeps at the first impact
@@ -60,7 +61,7 @@ TEST_P(EveryMethod, RestsSteadilyAndBreaksAwayWhereCoulombSays) {
   EXPECT_NEAR(push, limit, 0.01 * limit);
 }
 
-INSTANTIATE_TEST_SUITE_P(Methods, EveryMethod,
+INSTANTIATE_TEST_SUITE_P(Methods, MethodsOnACube,
                          ::testing::Combine(::testing::Bool(),
                                             ::testing::Values("convex", "corrective", "nonsmooth")),
                          [](const auto& info) {

@@ -36,7 +36,8 @@ probes:
                         {{"$K", Number(bulk_modulus)}}));
 }
 
-// `expected`: height of the centre [m], within a part `tolerance`.
+// Expects the centre at the height `expected` [m], to a relative `tolerance`, from 1 s on, and the
+// mean force on the tank to be the weight.
 void ExpectColumnStands(double bulk_modulus, double expected, double tolerance) {
   World world = LoadColumn(bulk_modulus);
   double force = 0;
@@ -63,7 +64,7 @@ TEST(LiquidColumn, IsCompressedByItsWeight) {
   ExpectColumnStands(100, 0.0578, 0.08);
 }
 
-// A dam of width a and height 2 a that breaks: the front after the times of Martin and Moyce.
+// A dam of width a and height 2 a breaks; the front is compared at times of Martin and Moyce.
 TEST(DamBreak, FrontAdvancesAsMeasured) {
   constexpr double kWidth = 0.1, kCell = kWidth / 4;
   World world = LoadWorld(Fill(R"(

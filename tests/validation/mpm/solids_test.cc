@@ -1,5 +1,4 @@
-// Solids of particles (zong2024) against what is known of them: grip and friction between panels,
-// slopes, upsetting, impacts.
+// Solids of particles (zong2024): grip and friction between panels, slopes, upsetting, impacts.
 
 #include <algorithm>
 #include <cmath>
@@ -96,11 +95,11 @@ TEST(ParticleSlope, SlidesAsABlockBeyondIt) {
   EXPECT_NEAR(acceleration, expected, 0.01 * expected);
 }
 
-// A block of dough between plates without friction that close at 50 mm/s: the stress on the plates
-// over σ_Y, at most and at least, from ln H0/H = 0.13 to 0.47, and the largest change of volume.
-// The area is that of the inner particles, which stay in a box.
+// A block of dough between plates without friction that close at 50 mm/s: the minimum and maximum
+// of the stress on the plates over σ_Y, from ln H0/H = 0.13 to 0.47, and the largest change of
+// volume. The area is that of the inner particles, which stay in a box.
 struct Upsetting {
-  double least = 1e9, most = 0, volume = 0;
+  double min = 1e9, max = 0, volume = 0;
 };
 Upsetting Upset(double per_cell, const std::string& variant) {
   constexpr double kHeight = 0.1, kYield = 1000, kSpeed = 0.05;
@@ -150,8 +149,8 @@ probes:
     result.volume = std::max(result.volume, std::abs(Read(world, "v")[0] / volume - 1));
     if (strain < 0.13 || strain > 0.47) continue;
     const double force = ReadVector(world, "f").z() / (kYield * 0.01 * area);
-    result.least = std::min(result.least, force);
-    result.most = std::max(result.most, force);
+    result.min = std::min(result.min, force);
+    result.max = std::max(result.max, force);
   }
   return result;
 }
@@ -159,14 +158,14 @@ probes:
 TEST(Upsetting, FollowsTheYieldStress) {
   const Upsetting fine = Upset(27, "CORRECTED"), coarse = Upset(8, "CORRECTED"),
                   paper = Upset(8, "PAPER");
-  EXPECT_GE(fine.least, 0.99);
-  EXPECT_LE(fine.most, 1.05);
+  EXPECT_GE(fine.min, 0.99);
+  EXPECT_LE(fine.max, 1.05);
   EXPECT_LE(fine.volume, 5e-3);
-  EXPECT_GE(coarse.least, 0.97);
-  EXPECT_LE(coarse.most, 1.09);
+  EXPECT_GE(coarse.min, 0.97);
+  EXPECT_LE(coarse.max, 1.09);
   EXPECT_LE(coarse.volume, 5e-3);
   // yielding after the step carries more than the yield stress
-  EXPECT_GT(paper.most, 1.14);
+  EXPECT_GT(paper.max, 1.14);
 }
 
 TEST(ParticleImpact, DropDoesNotPassAThinPlate) {

@@ -1,7 +1,7 @@
-// A convex problem that takes all nodes of the grid, as Newton's method on the sparse H has them,
-// against one that has the touched nodes alone, by their dense Schur complement: a cold start keeps
-// the complement. Contacts are springs without friction, since near-rigid ones are as compliant as
-// the matrix at hand suggests.
+// Steps that solve for all nodes of the grid, by Newton's method on the sparse H, equal steps that
+// are reduced to the touched nodes by a dense Schur complement, which a cold start chooses.
+// Contacts are springs without friction, since the compliance of near-rigid ones depends on the
+// matrix at hand.
 
 #include "tests/validation/validation_scene.h"
 

@@ -81,8 +81,8 @@ double CalcNoise(double speed, double roughness, const std::string& options) {
 // The Fischer–Burmeister function has a kink at one point, and the minimum map along a line, where
 // differences below any manufacturing tolerance decide which contacts are closed.
 //
-// Overlap is not pushed out as velocity any more, which was nine tenths of the minimum map's noise
-// at 1e-10 m (18 in place of 2); that of Fischer and Burmeister's is what it was.
+// Overlap is not resolved by velocity, which would raise the noise of the minimum map at 1e-10 m
+// from 2 to 18 and leave that of the Fischer–Burmeister function unchanged.
 TEST(RedundantContacts, SlideWithLessThanAQuarterOfTheNoiseOfTheMinimumMap) {
   for (const bool is_warm : {false, true}) {
     const std::string warm = is_warm ? "warm_start: true" : "warm_start: false";

@@ -13,8 +13,8 @@ class RandomWorld {
  public:
   explicit RandomWorld(std::uint64_t seed);
 
-  // Bodies that stand and fall together: a body, a pair with a joint, a soft body on its handle, a
-  // robot.
+  // Number of parts that are kept or left out as a whole: a body, a pair with a joint, a soft body
+  // on its handle, or a robot.
   int num_parts() const { return static_cast<int>(parts_.size()); }
   bool has_drives() const { return has_drives_; }
 
@@ -36,7 +36,7 @@ class RandomWorld {
   friend class WorldMaker;
 };
 
-// What happened in a world.
+// Result of the run of a world.
 struct WorldVerdict {
   std::string fault;  // empty: none
   int steps = 0;
@@ -50,8 +50,8 @@ struct WorldVerdict {
 // Steps the world of a scene for a duration [s].
 WorldVerdict RunScene(const std::string& yaml, double duration);
 
-// The fewest parts with which a world still fails, found by leaving out one part after another.
-// `fails` returns whether the world of a scene does.
+// Returns a small list of parts with which a world still fails, found by leaving out one part after
+// another. `fails` returns true if the world of a scene fails.
 template <typename Fails>
 std::vector<int> FindFewestParts(const RandomWorld& world, const std::string& method,
                                  const Fails& fails) {

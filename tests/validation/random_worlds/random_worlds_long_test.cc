@@ -1,4 +1,4 @@
-// Two thousand random worlds under each method.
+// Two thousand random worlds under each of convex, corrective and nonsmooth.
 
 #include <string>
 #include <tuple>

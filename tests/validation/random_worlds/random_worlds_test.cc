@@ -1,4 +1,4 @@
-// Sixty random worlds under every method.
+// Sixty random worlds under each of convex, corrective and nonsmooth.
 
 #include <string>
 #include <tuple>
@@ -25,9 +25,9 @@ INSTANTIATE_TEST_SUITE_P(All, RandomWorlds,
                            return std::get<0>(info.param) + std::to_string(std::get<1>(info.param));
                          });
 
-// Worlds that failed once: a step was repeated for minutes, a body that an impact spun gained half
-// of the world's energy, a hyperelastic body was relinearised where impulses were not exact enough,
-// until no recursions were left for these, and one halfway to a point that there was not.
+// Worlds that once failed: a step was repeated for minutes; a body that an impact spun gained half
+// of the world's energy; a hyperelastic body was relinearised at inexact impulses until no
+// recursions were left, and another one halfway to a solution that did not exist.
 TEST(KeptRandomWorlds, Converge) {
   for (const auto& [method, seed] : {std::pair("corrective", 324), std::pair("convex", 1149),
                                      std::pair("corrective", 805), std::pair("corrective", 1409)}) {

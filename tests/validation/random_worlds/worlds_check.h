@@ -42,14 +42,14 @@ inline void CheckRandomWorlds(const std::string& method, std::uint64_t first_see
   }
 }
 
-// How many of a number of worlds may keep to wider limits.
+// Limits for most of a number of worlds, wider ones for all, and the share of exceptions.
 struct WideLimits {
   WorldLimits narrow, wide;
   int one_in;  // world beyond the narrow limits
 };
 
-// Of a hundred worlds, up to four gain more than a thousandth of their energy in some step: those
-// of which the smallest substep does, too, or in which nothing turns.
+// Of a hundred worlds, up to four gain more than a thousandth of their energy in some step: where
+// the smallest substep does so, too, or where nothing rotates.
 inline WideLimits MakeWideLimits() {
   return {{}, {.gain = 1e-2, .total_gain = 2e-2, .overlap = 2e-3}, 20};
 }

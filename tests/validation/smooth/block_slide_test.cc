@@ -14,7 +14,7 @@ struct Slide {
   double distance, time;  // until the block is slower than the stick speed
 };
 
-// A flat block, since friction tips a high one, and TR does not damp how it rocks.
+// The block is flat, since friction tips a high one, and TR does not damp its rocking.
 //
 // Gap at which the four corners rest with the default stiffness.
 double RestGap() {
@@ -53,7 +53,8 @@ probes:
                {"$V", Number(kStartSpeed)}});
 }
 
-// Where the block is when it becomes slower than the stick speed, between two steps.
+// Distance and time at which the block becomes slower than the stick speed, interpolated within the
+// step.
 Slide SlideDown(World* world) {
   double x = 0, t = 0, v = kStartSpeed;
   while (world->state().time < 30) {

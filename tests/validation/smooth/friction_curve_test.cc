@@ -53,7 +53,7 @@ TEST(StribeckFriction, BreaksAwayNearTheStaticCoefficient) {
   EXPECT_NEAR(FindBreakaway(false), 1.4725, 0.002 * 1.4725);
 }
 
-// An anchored contact needs no slip for its friction, so that nothing of it has faded.
+// The friction of an anchored contact needs no slip, so it has not fallen yet.
 TEST(StribeckFriction, AnchoredContactBreaksAwayAtTheStaticCoefficient) {
   EXPECT_NEAR(FindBreakaway(true), 1.5, 0.01 * 1.5);
 }

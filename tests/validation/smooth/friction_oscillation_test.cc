@@ -1,5 +1,5 @@
-// Oscillations that friction drives, and that only a friction implicit in normal force and speed
-// has right: flutter of a point on coupled springs, stick-slip, and the speed at which it ends.
+// Oscillations that friction drives, which only friction implicit in normal force and speed
+// reproduces: flutter of a point on coupled springs, stick-slip, and the speed at which it ends.
 
 #include <fstream>
 
@@ -44,7 +44,7 @@ std::string SpringMount() {
                    "</robot>"));
 }
 
-// How fast the oscillation of the ball grows [1/s], from its speeds over `seconds`, after a second.
+// Growth rate of the ball's oscillation [1/s], from its speeds over `seconds`, after one second.
 // The belt below it moves to +x, so that the ball slides to −x. Its contact has the stiffness 1000
 // N/m where it rests, and gravity balances contact and friction there.
 double MeasureGrowth(double friction, double h, double seconds) {

@@ -1,4 +1,4 @@
-// A cube and a soft box that start 1 cm deep in the ground part from it slowly
+// A cube and a soft box that start 1 cm deep in the ground are lifted out slowly
 // (contact.recovery_speed).
 
 #include <algorithm>
@@ -31,7 +31,7 @@ probes:
 
 class SmoothOverlap : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(SmoothOverlap, PartsWithoutABurst) {
+TEST_P(SmoothOverlap, SeparatesWithoutABurst) {
   for (const double h : {1e-3, 5e-3, 2e-2}) {
     World world = LoadWorld(Fill(kScene, {{"$H", Number(h)}, {"$RULE", GetParam()}}));
     double highest = 0;

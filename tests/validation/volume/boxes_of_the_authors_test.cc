@@ -72,7 +72,7 @@ class VtkReader {
       } else if (word == "VECTORS" || word == "SCALARS") {
         line >> name >> type;
         if (word == "SCALARS") ReadLine();  // its lookup table
-        // what cells have beside points of the same name is not needed
+        // an array of cells with the name of an array of points is not needed
         result.numbers.emplace(name, ReadNumbers((word == "VECTORS" ? 3 : 1) * count, type));
       } else if (word == "METADATA") {
         while (!ReadLine().empty()) continue;
@@ -165,7 +165,7 @@ class BoxOfTheAuthors : public ::testing::TestWithParam<BoxCase> {
 
   // Minus the forces at q, and their derivative as far as nodes are free.
   void CalcForces(const std::vector<double>& q, Eigen::VectorXd* residual, Eigen::MatrixXd* K) {
-    constexpr double kScale = 1e6;  // beside which the mass is nothing
+    constexpr double kScale = 1e6;  // beside which the mass is negligible
     const std::vector<double> none(q.size(), 0.0), internals(model_->volumes.size(), 0.0);
     const BlockState state{q, none, internals};
     const auto balance = MakeFemBalance(model_);
@@ -268,10 +268,10 @@ TEST_P(BoxWithForces, HasTheirEnergiesAndForces) {
   EXPECT_LT(error, GetParam().tolerance * size);
 }
 
-// From a box whose slices follow its ends.
+// The solution starts from a box whose slices follow its ends.
 class HeldBox : public BoxOfTheAuthors {};
 
-TEST_P(HeldBox, IsInBalanceWhereTheySayItIs) {
+TEST_P(HeldBox, IsInEquilibriumWherePublished) {
   MakeModel(GetParam().mu, GetParam().lambda);
   const bool turns = std::string(GetParam().file).find("twisted") != std::string::npos;
   std::vector<double> q = deformed_;

@@ -1,4 +1,4 @@
-// Hollow bodies with gas or liquid in their cavities, by every method.
+// Hollow bodies with gas or liquid in their cavities, and regions of constant volume.
 
 #include "physics/dynamics/model.h"
 #include "tests/execute_on_threads.h"
@@ -99,7 +99,7 @@ TEST(InflatedBall, PressureFollowsFromTheVolumeByItsLaw) {
   }
 }
 
-// A thin sphere of radius R and wall t under pressure p: hoop stress p R / 2 t.
+// A sphere with a thick wall under a constant pressure, after Lamé.
 TEST(InflatedBall, SphereGrowsAsUnderItsPressure) {
   BallOptions options;
   options.law = "law: QUADRATIC, bulk_modulus: 1.0e-3, gauge_pressure: 5.0e+3";  // p is constant

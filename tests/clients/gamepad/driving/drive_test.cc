@@ -1,4 +1,4 @@
-// What a gamepad does to a world, against a real pliantd and without a gamepad.
+// Control of a world by the state of a gamepad, against a real pliantd; no gamepad is needed.
 
 #include "clients/gamepad/driving/drive.h"
 
@@ -14,7 +14,8 @@ TEST(Layout, WhatLiesInTheDeadZoneIsNotUsed) {
   EXPECT_FALSE(IsUsed(pad));
   pad.axes = {0.1, -0.1, 0.14, 0};
   EXPECT_FALSE(IsUsed(pad));
-  pad.buttons[kStop] = pad.buttons[kGrip] = pad.buttons[kNext] = 1;  // actions are no motion
+  pad.buttons[kStop] = pad.buttons[kGrip] = pad.buttons[kNext] =
+      1;  // buttons of actions cause no motion
   EXPECT_FALSE(IsUsed(pad));
   pad.buttons[kUp] = 0.2;
   EXPECT_TRUE(IsUsed(pad));
@@ -88,7 +89,7 @@ TEST_F(Driving, AnUnpluggedGamepadGivesItsTargetBackAtOnce) {
   EXPECT_TRUE(world.Acquire("paddle").ok());
 }
 
-TEST_F(Driving, AStopIsSaidAndATakeoverNeedsTheControlsLetGoOf) {
+TEST_F(Driving, ATakeoverEndsTheDriveAndTheStopButtonStopsTheWorld) {
   const World world = Create("lab");
   ASSERT_TRUE(world.Run().ok());
   const auto drive = Drive::Begin(world, "", 0.5, false);

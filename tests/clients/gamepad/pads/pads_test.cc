@@ -1,5 +1,5 @@
-// Gamepads that SDL makes up, which come, are pressed, shake and go as real ones do; and the
-// program with such a machine's lack of them.
+// Virtual gamepads of SDL are plugged in, pressed, shaken and unplugged. The program also runs on a
+// machine without a gamepad.
 
 #include "clients/gamepad/pads/pads.h"
 
@@ -15,9 +15,9 @@ namespace {
 using testing::HasSubstr;
 
 // A device that exists while this object does.
-class MadeUpDevice {
+class VirtualDevice {
  public:
-  explicit MadeUpDevice(SDL_JoystickType type, const char* name) {
+  explicit VirtualDevice(SDL_JoystickType type, const char* name) {
     SDL_VirtualJoystickDesc description{};
     description.version = SDL_VIRTUAL_JOYSTICK_DESC_VERSION;
     description.type = static_cast<Uint16>(type);
@@ -26,7 +26,7 @@ class MadeUpDevice {
     description.name = name;
     description.userdata = this;
     description.Rumble = [](void* device, Uint16 low, Uint16 /*high*/) {
-      static_cast<MadeUpDevice*>(device)->rumble_ = low;
+      static_cast<VirtualDevice*>(device)->rumble_ = low;
       return 0;
     };
     index_ = SDL_JoystickAttachVirtualEx(&description);
@@ -34,14 +34,14 @@ class MadeUpDevice {
     joystick_ = SDL_JoystickOpen(index_);
     EXPECT_NE(joystick_, nullptr) << SDL_GetError();
   }
-  ~MadeUpDevice() {
+  ~VirtualDevice() {
     const SDL_JoystickID instance = SDL_JoystickInstanceID(joystick_);
     SDL_JoystickClose(joystick_);
     for (int i = 0; i < SDL_NumJoysticks(); ++i) {
       if (SDL_JoystickGetDeviceInstanceID(i) == instance) SDL_JoystickDetachVirtual(i);
     }
   }
-  MadeUpDevice(const MadeUpDevice&) = delete;
+  VirtualDevice(const VirtualDevice&) = delete;
 
   void Move(SDL_GameControllerAxis axis, Sint16 value) {
     EXPECT_EQ(SDL_JoystickSetVirtualAxis(joystick_, axis, value), 0);
@@ -64,18 +64,18 @@ void SkipBesideRealGamepads() {
   if (pads.state()) GTEST_SKIP() << "a gamepad is plugged in: " << pads.name();
 }
 
-class MadeUpPads : public testing::Test {
+class VirtualPads : public testing::Test {
  protected:
   void SetUp() override { SkipBesideRealGamepads(); }
 };
 
-TEST_F(MadeUpPads, ComeAreReadAndGo) {
+TEST_F(VirtualPads, ComeAreReadAndGo) {
   Pads pads;
   {
-    MadeUpDevice device(SDL_JOYSTICK_TYPE_GAMECONTROLLER, "Made-up pad");
+    VirtualDevice device(SDL_JOYSTICK_TYPE_GAMECONTROLLER, "Virtual pad");
     pads.Update();
     ASSERT_TRUE(pads.state());
-    EXPECT_THAT(pads.name(), HasSubstr("Made-up pad"));
+    EXPECT_THAT(pads.name(), HasSubstr("Virtual pad"));
     EXPECT_FALSE(IsUsed(*pads.state()));
 
     device.Move(SDL_CONTROLLER_AXIS_LEFTX, 32767);
@@ -99,17 +99,17 @@ TEST_F(MadeUpPads, ComeAreReadAndGo) {
   }
   pads.Update();
   EXPECT_FALSE(pads.state());
-  pads.Rumble(1);  // nothing shakes, and nothing fails
-  const MadeUpDevice again(SDL_JOYSTICK_TYPE_GAMECONTROLLER, "Another pad");
+  pads.Rumble(1);  // no effect without a gamepad
+  const VirtualDevice again(SDL_JOYSTICK_TYPE_GAMECONTROLLER, "Another pad");
   pads.Update();
   EXPECT_TRUE(pads.state());
 }
 
-TEST_F(MadeUpPads, TheFirstStaysInUseUntilItIsUnplugged) {
+TEST_F(VirtualPads, TheFirstStaysInUseUntilItIsUnplugged) {
   Pads pads;
-  auto first = std::make_unique<MadeUpDevice>(SDL_JOYSTICK_TYPE_GAMECONTROLLER, "First");
+  auto first = std::make_unique<VirtualDevice>(SDL_JOYSTICK_TYPE_GAMECONTROLLER, "First");
   pads.Update();
-  MadeUpDevice second(SDL_JOYSTICK_TYPE_GAMECONTROLLER, "Second");
+  VirtualDevice second(SDL_JOYSTICK_TYPE_GAMECONTROLLER, "Second");
   second.Move(SDL_CONTROLLER_AXIS_LEFTX, 32767);
   pads.Update();
   EXPECT_THAT(pads.name(), HasSubstr("First"));
@@ -121,9 +121,9 @@ TEST_F(MadeUpPads, TheFirstStaysInUseUntilItIsUnplugged) {
   EXPECT_EQ(pads.state()->axes[0], 1);
 }
 
-TEST_F(MadeUpPads, ADeviceThatIsNoGamepadIsNamed) {
+TEST_F(VirtualPads, ADeviceThatIsNoGamepadIsNamed) {
   Pads pads;
-  const MadeUpDevice wheel(SDL_JOYSTICK_TYPE_UNKNOWN, "Steering wheel");
+  const VirtualDevice wheel(SDL_JOYSTICK_TYPE_UNKNOWN, "Steering wheel");
   pads.Update();
   EXPECT_THAT(pads.unknown(), testing::Contains(HasSubstr("Steering wheel")));
 }
@@ -177,7 +177,7 @@ TEST_F(PadsAndDrive, AStickMovesTheBodyUntilTheGamepadIsUnplugged) {
     (*drive)->Update(pads.state());
   };
   update();
-  auto device = std::make_unique<MadeUpDevice>(SDL_JOYSTICK_TYPE_GAMECONTROLLER, "Pad");
+  auto device = std::make_unique<VirtualDevice>(SDL_JOYSTICK_TYPE_GAMECONTROLLER, "Pad");
   device->Move(SDL_CONTROLLER_AXIS_LEFTX, 32767);
   v1::ProbeWorldRequest request;
   v1::Probe& probe = *request.add_definitions();

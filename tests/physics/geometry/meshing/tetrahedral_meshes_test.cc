@@ -314,7 +314,10 @@ TEST(PrimitiveMeshes, RefuseMoreTetrahedraThanTheLimitBeforeMakingThem) {
 
 TEST(PrimitiveMeshes, AreCancelledHalfway) {
   const std::map<std::string, std::function<absl::Status(const IsCancelled&)>> meshers = {
-      {"box", [](const IsCancelled& is) { return MeshBox({1, 1, 1}, 0.1, is).status(); }},
+      {"box",
+       [](const IsCancelled& is) {
+         return MeshBox({1, 1, 1}, 0.1, is).status();
+       }},
       {"sphere", [](const IsCancelled& is) { return MeshSphere(1, 0.1, is).status(); }},
       {"cylinder", [](const IsCancelled& is) { return MeshCylinder(1, 2, 0.1, is).status(); }},
       {"capsule", [](const IsCancelled& is) { return MeshCapsule(1, 2, 0.1, is).status(); }},
@@ -326,7 +329,7 @@ TEST(PrimitiveMeshes, AreCancelledHalfway) {
                   return false;
                 }).ok());
     EXPECT_GE(all, 10) << name;
-    // what is cancelled ends at once
+    // no further call after a cancellation
     int asked = 0;
     EXPECT_EQ(mesh([&] { return ++asked == all / 2; }).code(), absl::StatusCode::kCancelled);
     EXPECT_EQ(asked, all / 2) << name;

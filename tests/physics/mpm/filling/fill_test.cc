@@ -1,4 +1,4 @@
-// Particles that fill solids: where they are, what they weigh, and points on surfaces.
+// Particles that fill solids: their positions and volumes, and points on surfaces.
 
 #include "physics/mpm/filling/fill.h"
 
@@ -62,7 +62,7 @@ struct NamedSolid {
   double volume, area;  // [m³], [m²]
 };
 
-// Of about 1 m, so that a spacing of 0.1 m gives a thousand particles.
+// Solids of about 1 m, so that a spacing of 0.1 m gives about a thousand particles.
 std::vector<NamedSolid> AllSolids() {
   TriangleMesh notched = MakeNotchedBox();
   for (Vector3d& p : notched.vertices) p *= 0.4;
@@ -103,7 +103,7 @@ TEST(ParticleFill, TheSumOfVolumesIsThatOfTheSolid) {
 }
 
 // A lattice cell on the surface is in or out as a whole: for convex shapes the numbers agree with
-// the volume to a few parts of the 6 N^(2/3) cells there.
+// the volume to about a fifth of the 6 N^(2/3) cells there.
 TEST(ParticleFill, ParticlesAreAsManyAsTheSpacingAsksFor) {
   for (const NamedSolid& of : AllSolids()) {
     const double expected = of.volume / 1e-3;
@@ -125,7 +125,7 @@ TEST(ParticleFill, ParticlesAreInsideAndTheirBallsTouchTheSurfaceAtMost) {
         const double depth = -of.solid.CalcDistance(fill.positions[i]);
         EXPECT_GT(depth, 0) << of.name;
         EXPECT_LE(fill.radii[i], depth + 1e-15) << of.name;
-        // it ends at the surface, unless it has half a spacing
+        // the ball touches the surface, unless its radius is half a spacing
         if (fill.radii[i] < 0.0499) {
           EXPECT_NEAR(fill.radii[i], depth, 1e-15) << of.name;
         }
@@ -142,7 +142,7 @@ TEST(ParticleFill, PoissonDisksAreSpreadEvenly) {
     const ParticleFill fill = Fill(of.solid, 0.1, Layout::kPoissonDisk);
     // the densest packing of as many balls has 1.12 spacings; random points come within 0.02
     EXPECT_GT(FindSmallestDistance(fill.positions), 0.06) << of.name;
-    // no hole that a ball of that size would fit into
+    // no point of the solid is farther than 1.4 spacings from a particle
     for (int k = 0; k < 200; ++k) {
       const Vector3d unit(0.5 + 0.5 * CalcSinCos(12.9 * k).sin,
                           0.5 + 0.5 * CalcSinCos(78.2 * k).sin,

@@ -175,7 +175,7 @@ TEST(Liquid, KeepsItsVolumeWhileItTurns) {
       liquid.Start(state);
       state = liquid.After(H);
     }
-    // as published, each step reads 2 (cos 0.1 − 1) = −1 %
+    // the published form takes each step for a change of volume by 2 (cos 0.1 − 1) = −1 %
     if (is_corrected) {
       EXPECT_NEAR(state.J, 1, 1e-13);
     } else {

@@ -134,7 +134,8 @@ TEST_P(EveryParticleMaterial, IsQuadraticIfItSaysSo) {
   EXPECT_EQ(changes, !material().is_quadratic(is_corrected()));
 }
 
-// Steps leave out what a particle adds beyond its expansion where it says that there is nothing.
+// Steps omit the difference of a particle's energy from its quadratic expansion where the material
+// reports that there is none.
 TEST_P(EveryParticleMaterial, IsQuadraticBetweenPointsIfItSaysSo) {
   int said = 0;
   for (int trial = 0; trial < 300; ++trial) {
@@ -218,7 +219,7 @@ TEST_P(EveryParticleMaterial, RotationLeavesNoElasticStress) {
       EXPECT_EQ(end.plastic_strain, 0);
       EXPECT_NEAR(particle_.Energy(end), 0, 1e-13 * stiffness);
     } else if (material().is_convex()) {
-      // as published, the trace of H or of R0ᵀ H R0, 2 (cos 0.5 − 1), reads as a change of volume
+      // published: the trace of H or of R0ᵀ H R0, 2 (cos 0.5 − 1), is taken for a change of volume
       EXPECT_GT(particle_.At(H).stress.norm(), 1e-2 * stiffness);
     }
   }

@@ -214,7 +214,7 @@ TEST(VonMises, PublishedReturnKeepsTheTraceAndLosesVolume) {
     EXPECT_NEAR(Deviator(stretch(end.F)).norm(), kRho, 1e-13);
     EXPECT_NEAR(stretch(end.F).trace(), stretch(F).trace(), 1e-13);
     EXPECT_NEAR(end.plastic_strain, std::sqrt(2.0 / 3) * (s - kRho), 1e-14);
-    // what is not symmetric in F R0ᵀ stays
+    // the part of F R0ᵀ that is not symmetric stays
     const Matrix3d change = (end.F - F) * R0.transpose();
     EXPECT_LT((change - change.transpose()).norm(), 1e-14);
     lost = std::max(lost, std::abs(end.F.determinant() / F.determinant() - 1));

@@ -312,7 +312,7 @@ TEST(RobotErrors, PointsOnAnAxisDoNotTurn) {
               IsEmpty());
 }
 
-// ---- files as people have them
+// ---- files with common defects
 
 std::string BoxText(const std::string& size) {
   return RobotText("<link name=\"a\"><collision><geometry><box size=\"" + size +

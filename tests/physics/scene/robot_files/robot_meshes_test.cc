@@ -276,7 +276,7 @@ TEST(RobotMeshes, TexturesAreShownOrWarnedOf) {
   ASSERT_NE(appearance, nullptr);
   EXPECT_EQ(appearance->image->width, 64);
   EXPECT_EQ(appearance->texture_coordinates.size(), 3u);
-  // it has no part in the motion
+  // the texture does not affect the motion
   EXPECT_EQ(shown.files_hash, lost.files_hash);
 
   folder.Write("a.png", PngBytes(64, 32));

@@ -26,7 +26,7 @@ struct Dressed {
   std::vector<std::string> warnings;
 };
 
-// Reads a surface beside which there are these files, by their names.
+// Reads a surface with its companion files, given by name.
 Dressed Read(const std::string& bytes, const std::string& name,
              const std::map<std::string, std::string>& files) {
   const CompanionFiles read = [&](const std::string& file) -> absl::StatusOr<std::string> {
@@ -121,8 +121,8 @@ TEST(DressedParts, ImagesAreFoundBesideTheSurfaceWhereverTheirPathLeads) {
   }
 }
 
-// A triangle as glTF, its colours half grey, with an image that is named or within. `texture`: more
-// of how the material uses it.
+// A triangle as glTF, its red half, with an image that is named or embedded. `texture` adds to the
+// material's use of the image.
 std::string Gltf(const std::string& image, const std::string& texture = "") {
   std::string buffer;
   const auto append = [&](const auto& values) {

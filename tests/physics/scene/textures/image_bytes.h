@@ -11,7 +11,7 @@ inline std::string BigEndianBytes(std::uint32_t number, int count) {
   return bytes;
 }
 
-// A PNG of this size as far as its parts show it: without pixels, and without checksums.
+// The chunks of a PNG of this size, without valid pixels and checksums.
 inline std::string PngBytes(std::uint32_t width, std::uint32_t height) {
   const auto chunk = [](const std::string& type, const std::string& data) {
     return BigEndianBytes(static_cast<std::uint32_t>(data.size()), 4) + type + data +
@@ -23,7 +23,7 @@ inline std::string PngBytes(std::uint32_t width, std::uint32_t height) {
          chunk("IDAT", std::string(20, 'x')) + chunk("IEND", "");
 }
 
-// A JPEG of this size in the same way, with a comment before the size.
+// The segments of a JPEG of this size, likewise, with a comment before the size.
 inline std::string JpegBytes(std::uint32_t width, std::uint32_t height) {
   const auto segment = [](char marker, const std::string& data) {
     return std::string("\xff") + marker +

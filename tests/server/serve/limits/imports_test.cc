@@ -116,7 +116,7 @@ TEST_F(Imports, WarningsComeWithTheReplyAndNameTheFiles) {
 
 TEST_F(Imports, ASurfaceInTwoFilesBecomesASoftBody) {
   const std::string gltf = GltfNaming("buffers/part.bin"), buffer = GltfBuffer();
-  // where the file says, or without the folder
+  // at the path that the file gives, or without its folder
   for (const char* place : {"parts/buffers/part.bin", "part.bin"}) {
     const grpc::Status status = Import("part", {{"parts/part.gltf", gltf}, {place, buffer}});
     ASSERT_TRUE(status.ok()) << status.error_message();
@@ -150,7 +150,7 @@ TEST_F(Imports, SeveralFilesMakeOneWorld) {
   ASSERT_TRUE(status.ok()) << status.error_message();
   EXPECT_EQ(world_.size().joints(), 1);
   EXPECT_EQ(world_.size().deformables(), 1);
-  // or those that are named
+  // only the named files, if some are named
   status = Import("named", {{"arm.urdf", kArm}, {"upper.obj", kCube}, {"part.obj", kCube}},
                   {"arm.urdf"});
   ASSERT_TRUE(status.ok()) << status.error_message();
@@ -203,7 +203,7 @@ TEST_F(Imports, FaultsNameFileLineAndRemedy) {
 }
 
 TEST_F(Imports, FilesReachNothingOutsideTheUploads) {
-  // a surface of somebody else on this machine, and one by a path upwards
+  // a surface elsewhere on this machine, by an absolute path and by a path upwards
   const std::string secret = folder_.Write("secret.obj", kCube);
   for (const std::string& path : {secret, std::string("../../../../secret.obj")}) {
     std::string robot = kArm;

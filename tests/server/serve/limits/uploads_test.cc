@@ -110,7 +110,7 @@ TEST_F(Uploads, SceneHasTheMeshThatWasUploadedForIt) {
   ASSERT_TRUE(status.ok()) << status.error_message();
   EXPECT_EQ(world.size().tetrahedra(), 1);
 
-  // it need not be sent again, by anybody
+  // no client need send it again
   grpc::ClientContext context;
   v1::FindMissingObjectsRequest request;
   request.add_sha256(sha256);
@@ -164,7 +164,7 @@ class RecordedUploads : public Uploads {
         CreateWith(id, kMeshScene, {{"meshes/tet.vtk", Upload(kTetrahedron)}}, &world);
     ASSERT_TRUE(status.ok()) << status.error_message();
   }
-  // Other uploads took the room of all that is uploaded.
+  // Sets a quota of 0, which drops all uploads.
   void DropUploads() {
     Quotas quotas = quotas_;
     quotas.uploads = 0;
@@ -271,7 +271,7 @@ std::string LargeScene() {
   return yaml;
 }
 
-TEST_F(Uploads, IdOfARefusedWorldIsFreeWhenItsClientHearsOfThat) {
+TEST_F(Uploads, IdOfARefusedWorldIsFreeWhenTheReplyArrives) {
   v1::World world;
   for (int i = 0; i < 50; ++i) {
     EXPECT_EQ(CreateWith("again", "bodies: []", {}, &world).error_code(),

@@ -68,7 +68,8 @@ TEST_P(GridDissectionTest, HasEveryNodeOnceWhereverTheGridIs) {
 TEST_P(GridDissectionTest, NeedsAboutTheOperationsOfTheGeneralOrder) {
   const double ours = CountOperations(FindOrder(grid_));
   const double general = CountOperations(FindEliminationOrder(grid_.pattern()));
-  // hollow and scattered grids have cheaper orders, which follow no planes; they are small
+  // boxes take at most 5 % more; hollow and scattered grids, which are small, have orders up to
+  // eight times cheaper, which follow no planes
   GridPoint lower = cells_.front(), upper = cells_.front();
   for (const GridPoint& cell : cells_) {
     for (int r = 0; r < 3; ++r) {

@@ -93,7 +93,7 @@ TEST(SparseLu, SolvesWithWeightedRows) {
   EXPECT_LT(SolveAndCalcError(A, &lu, weights), 1e-12);
 }
 
-// A contact between far nodes, added after the entries that last, and none again.
+// A contact between far nodes is added after the permanent entries, and removed again.
 TEST(SparseLu, KeepsItsOrderWhenEntriesComeAndGo) {
   const BlockSum grid = MakeGrid(5, 6);
   BlockSum touching = grid;
@@ -107,7 +107,7 @@ TEST(SparseLu, KeepsItsOrderWhenEntriesComeAndGo) {
   EXPECT_LT(SolveAndCalcError(grid, &lu), 1e-12);
   EXPECT_LT(SolveAndCalcError(touching, &lu), 1e-12);
   EXPECT_LT(SolveAndCalcError(grid, &lu), 1e-12);
-  // the solution is that of an object that has seen nothing else
+  // the solution is that of a fresh object
   SparseLu fresh;
   EXPECT_TRUE(lu.Factor(touching, {}));
   EXPECT_TRUE(fresh.Factor(touching, {}));

@@ -39,7 +39,7 @@ TEST(WindingNumber, OfHalfASphereIsAHalfAtItsCentre) {
   std::erase_if(mesh.triangles, [&](const std::array<int, 3>& t) {
     return mesh.vertices[t[0]].z() + mesh.vertices[t[1]].z() + mesh.vertices[t[2]].z() < 0;
   });
-  // from there, spherical patches are where dipoles err most
+  // the error of the dipoles is largest for spherical patches seen from their centre
   EXPECT_NEAR(WindingNumber(mesh).Calc(Vector3d::Zero()), 0.5, kDipoleError);
 }
 
