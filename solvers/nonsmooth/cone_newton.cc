@@ -15,9 +15,12 @@ using Eigen::Matrix3d;
 using Eigen::Vector2d;
 using Eigen::Vector3d;
 
-constexpr double kFirstProximal = 1e-2;  // initial R relative to h W of a contact
-constexpr double kMinProximal = 1e-8;
-constexpr int kMaxCoupledSteps = 8, kMaxDescents = 6;
+// R relative to h W of a contact: initially, and where forces cannot improve further. It decreases
+// faster while Newton's method converges within kFewIterations.
+constexpr double kFirstProximal = 1, kMinProximal = 1e-8;
+constexpr double kDecrease = 0.2, kFastDecrease = 0.05, kIncrease = 3;
+constexpr int kFewIterations = 2;
+constexpr int kMaxCoupledSteps = 4, kMaxDescents = 6;
 constexpr double kTargetReduction = 1e-3;  // residual relative to its start that counts as solved
 constexpr int kMaxDirections = 40;
 constexpr double kForcing = 1e-3;  // relative tolerance of the linear systems
@@ -410,7 +413,12 @@ void ConeNewton::Solve(const NonsmoothProblem& problem, const PackedRows& rows, 
     if (is_done(force_)) return;
     // no step was taken at the smallest R: the forces cannot improve further
     if (iterations_ == before && proximal == kMinProximal) return;
-    proximal = solved ? std::max(0.2 * proximal, kMinProximal) : std::min(3 * proximal, 1.0);
+    if (solved) {
+      const bool is_fast = iterations_ - before <= kFewIterations;
+      proximal = std::max((is_fast ? kFastDecrease : kDecrease) * proximal, kMinProximal);
+    } else {
+      proximal = std::min(kIncrease * proximal, kFirstProximal);
+    }
   }
 }
 

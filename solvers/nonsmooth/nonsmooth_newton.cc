@@ -19,7 +19,10 @@ constexpr double kMinDiagonal =
 // Newton steps without a smaller residual after which steps are halved, and after which the solve
 // ends if another method can continue.
 constexpr int kStagnationLimit = 10;
-constexpr int kShortStagnationLimit = 4;
+constexpr int kShortStagnationLimit = 2;
+// Iterations of a linear system if another method can continue. Where these do not solve it,
+// Newton's method on the cones is faster.
+constexpr int kShortLinearIterations = 25;
 constexpr double kMinDamping = 0.05;
 constexpr int kMaxConeIterations = 400;
 // A solve within the tolerance continues to this fraction of it, until this many Newton steps in a
@@ -628,6 +631,8 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
   // Newton's method on the cones requires velocities that follow from the forces alone
   const NonsmoothOptions::Friction friction =
       is_explicit_ ? NonsmoothOptions::Friction::kFixedPoint : options.friction;
+  if (friction == NonsmoothOptions::Friction::kFixedPointThenCone)
+    linear.max_iterations = std::min(linear.max_iterations, kShortLinearIterations);
   // if the iterations run out, the best projected iterate is returned: forces slightly outside
   // cones and bounds may have a large residual once projected
   const bool keeps_projected = friction == NonsmoothOptions::Friction::kFixedPoint && !is_explicit_;
