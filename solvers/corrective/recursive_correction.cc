@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "solvers/corrective/correction_residual.h"
 #include "solvers/problem/friction_cone.h"
@@ -23,6 +24,35 @@ void AddProduct(const MappedPart& part, const double* y, Vector3d* u) {
 void MultiplyTransposed(const MappedPart& part, const Vector3d& g, double* f) {
   const double* J = part.J.data();
   for (int j = 0; j < part.height; ++j, J += 3) f[j] = J[0] * g[0] + J[1] * g[1] + J[2] * g[2];
+}
+
+// to = J H of an entry of the map H, for the rows J of a contact; both stored by columns.
+template <int kHeight>
+void MultiplyByMap(int columns, const double* H, const double* J, double* to) {
+  for (int j = 0; j < columns; ++j, H += kHeight, to += 3) {
+    double sums[3] = {H[0] * J[0], H[0] * J[1], H[0] * J[2]};
+    for (int k = 1; k < kHeight; ++k)
+      for (int r = 0; r < 3; ++r) sums[r] += H[k] * J[3 * k + r];
+    for (int r = 0; r < 3; ++r) to[r] = sums[r];
+  }
+}
+
+void MultiplyByMap(const MappingCompliance::Entry& entry, const double* H, const double* J,
+                   double* to) {
+  switch (entry.height) {
+    case 1:
+      return MultiplyByMap<1>(entry.columns, H, J, to);
+    case 3:
+      return MultiplyByMap<3>(entry.columns, H, J, to);
+    case 6:
+      return MultiplyByMap<6>(entry.columns, H, J, to);
+  }
+  for (int j = 0; j < entry.columns; ++j, H += entry.height, to += 3) {
+    for (int r = 0; r < 3; ++r) {
+      to[r] = 0;
+      for (int k = 0; k < entry.height; ++k) to[r] += H[k] * J[3 * k + r];
+    }
+  }
 }
 
 // Negligible displacement of a contact [m].
@@ -247,7 +277,11 @@ void RecursiveCorrection::Move(const MappingCompliance& compliance,
 
 void RecursiveCorrection::BuildJacobian(const CorrectiveProblem& problem) {
   w_entries_.clear();
-  w_values_.clear();
+  // the entries of each mapped velocity; entries are in the order of rows
+  first_entry_.assign(problem.y_free.size() + 1, 0);
+  for (const MappingCompliance::Entry& entry : problem.entries) ++first_entry_[entry.row + 1];
+  std::partial_sum(first_entry_.begin(), first_entry_.end(), first_entry_.begin());
+  std::size_t size = 0;
   for (int i = 0; i < static_cast<int>(problem.contacts.size()); ++i) {
     const CorrectiveContact& contact = problem.contacts[i];
     const Matrix3d R_CW = contact.R_WC.transpose();
@@ -257,21 +291,14 @@ void RecursiveCorrection::BuildJacobian(const CorrectiveProblem& problem) {
       Eigen::Matrix<double, 3, 6> J;  // in the contact frame
       for (int j = 0; j < part.height; ++j)
         J.col(j) = R_CW * Eigen::Map<const Vector3d>(&part.J[3 * j]);
-      auto entry = std::lower_bound(
-          problem.entries.begin(), problem.entries.end(), part.row,
-          [](const MappingCompliance::Entry& of, int row) { return of.row < row; });
-      for (; entry != problem.entries.end() && entry->row < part.row + part.height; ++entry) {
-        w_entries_.push_back({i, entry->block, entry->first, entry->columns, w_values_.size()});
-        w_values_.resize(w_values_.size() + 3 * std::size_t(entry->columns));
-        double* to = &w_values_[w_entries_.back().values];
-        const double* H = &problem.values[entry->values];
-        const double* J_rows = J.data() + 3 * (entry->row - part.row);
-        for (int j = 0; j < entry->columns; ++j, H += entry->height, to += 3) {
-          for (int r = 0; r < 3; ++r) {
-            to[r] = 0;
-            for (int k = 0; k < entry->height; ++k) to[r] += H[k] * J_rows[3 * k + r];
-          }
-        }
+      for (int e = first_entry_[part.row]; e < first_entry_[part.row + part.height]; ++e) {
+        const MappingCompliance::Entry& entry = problem.entries[e];
+        w_entries_.push_back({i, entry.block, entry.first, entry.columns, size});
+        size += 3 * std::size_t(entry.columns);
+        // values are all written: a vector that shrinks and grows would be zeroed each time
+        if (w_values_.size() < size) w_values_.resize(size);
+        MultiplyByMap(entry, &problem.values[entry.values], J.data() + 3 * (entry.row - part.row),
+                      &w_values_[w_entries_.back().values]);
       }
     }
   }

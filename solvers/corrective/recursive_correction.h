@@ -227,6 +227,7 @@ class RecursiveCorrection {
   std::vector<DelassusOperator::Block> w_blocks_;
   std::vector<DelassusOperator::Entry> w_entries_;
   std::vector<double> w_values_;
+  std::vector<int> first_entry_;
   std::vector<Eigen::Vector3d> u_;
   std::vector<MappedPart> old_parts_;
   std::vector<Eigen::Vector3d> displacements_;  // see FixedLinearisation
