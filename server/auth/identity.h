@@ -19,7 +19,7 @@ struct Grant {
   bool operator==(const Grant&) const = default;
 };
 
-// Who a client is, and what it may do. Without grants it may do nothing.
+// Name and permissions of a client. Without grants it has no permission.
 struct Identity {
   std::string name;  // empty: a client without a token
   std::vector<Grant> grants;

@@ -52,7 +52,7 @@ bool IsSignedBy(EVP_PKEY* key, absl::string_view text, absl::string_view signatu
                           text.size()) == 1;
 }
 
-// An object in base64url; discarded when it is none.
+// Decodes a JSON object in base64url; `discarded` if it is not one.
 Json ReadPart(absl::string_view part) {
   std::string text;
   if (!absl::WebSafeBase64Unescape(part, &text)) return Json(Json::value_t::discarded);

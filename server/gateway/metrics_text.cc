@@ -71,7 +71,7 @@ Family Histograms(const char* name, const char* help) {
   return {name, MetricType::Histogram, help};
 }
 
-// What is known of one world at one time.
+// Counters of one world at one time.
 struct WorldSample {
   std::string id;
   HostCounters counters;

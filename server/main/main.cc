@@ -23,7 +23,7 @@ bool NamesNoCommand(const std::vector<std::string>& arguments) {
   return first.rfind("-", 0) == 0 && first != "-h" && first != "--help" && first != "--version";
 }
 
-// Hint at the help for the command that was named, or for all commands.
+// Reference to the help for the command that was named, or for all commands.
 std::string HintFor(const CLI::App& pliantd) {
   const std::vector<CLI::App*> chosen = pliantd.get_subcommands();
   return chosen.empty()

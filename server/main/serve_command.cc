@@ -11,7 +11,7 @@
 namespace pliant::server {
 namespace {
 
-// What is wrong with the origin of a page, a scheme and a host without a path; or "".
+// Checks the origin of a page: a scheme and a host without a path. Returns the error, or "".
 std::string IsOrigin(const std::string& value) {
   const std::size_t host = value.find("://");
   const bool has_scheme = value.rfind("http://", 0) == 0 || value.rfind("https://", 0) == 0;
@@ -106,7 +106,7 @@ class ServeCommand final : public Command {
   }
 
  private:
-  // Limits on what worlds take: all of them, those of one user, and each one.
+  // Quotas of all worlds, of those of one user, and of each one.
   void AddQuotas() {
     Quotas& quotas = options_.quotas;
     AddCount("--max-worlds", "Maximum number of worlds (default 32)", &quotas.server.worlds)

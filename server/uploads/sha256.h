@@ -6,7 +6,7 @@
 
 namespace pliant::server {
 
-// SHA-256 of bytes that come in pieces.
+// Incremental SHA-256.
 class Sha256 {
  public:
   Sha256();
