@@ -32,7 +32,7 @@ absl::StatusOr<std::chrono::system_clock::time_point> ParseExpiry(const std::str
   std::string error;
   if (absl::ParseTime(absl::RFC3339_full, text, &time, &error)) return absl::ToChronoTime(time);
   return absl::InvalidArgumentError(absl::StrCat(
-      "expires: \"", text, "\" is no time; expected RFC 3339, such as 2030-01-31T12:00:00Z"));
+      "expires: \"", text, "\" is not a time; expected RFC 3339, such as 2030-01-31T12:00:00Z"));
 }
 
 absl::Status CheckName(const std::string& name) {

@@ -34,7 +34,7 @@ class HttpGateway {
     std::chrono::seconds idle_timeout{30};  // of a WebSocket whose client answers nothing
   };
 
-  // UNAVAILABLE when the port is taken, INVALID_ARGUMENT when `bind` is no address. `handlers`
+  // UNAVAILABLE when the port is taken, INVALID_ARGUMENT when `bind` is not an address. `handlers`
   // outlives the gateway.
   static absl::StatusOr<std::unique_ptr<HttpGateway>> Start(Handlers* handlers,
                                                             const Options& options);

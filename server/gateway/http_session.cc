@@ -140,7 +140,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   absl::Status CheckMetricsReader() const {
     if (!context_->handlers->has_accounts() && !IsOwn(ToString(request_[http::field::host]))) {
       return absl::PermissionDeniedError(
-          "this is no name of the server; allow it with --allow-host");
+          "this is not a name of the server; allow it with --allow-host");
     }
     const absl::StatusOr<Identity> identity =
         context_->handlers->Identify(ReadBearer(ToString(request_[http::field::authorization])));

@@ -29,7 +29,7 @@ class Connections {
   };
 
   // Listens on an address of either family. UNAVAILABLE when the port is taken, INVALID_ARGUMENT
-  // when `bind` is no address.
+  // when `bind` is not an address.
   static absl::StatusOr<std::unique_ptr<Connections>> Listen(
       const std::string& bind, int port, const Limits& limits,
       std::shared_ptr<ConnectionCounters> counters);

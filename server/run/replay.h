@@ -17,7 +17,7 @@ struct ReplayArguments {
 
 // Steps the world of a recording again and compares its states with those that were recorded.
 // Returns an ExitStatus: kRunFault when a state differs or the file is damaged, kInvalidScene when
-// it is no recording or its scene cannot be built.
+// it is not a recording or its scene cannot be built.
 int Replay(const ReplayArguments& arguments, std::ostream& out, std::ostream& err);
 
 // Writes the probes and fields of a recording, as a run of its scene does, into `out_folder`; those

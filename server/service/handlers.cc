@@ -81,7 +81,7 @@ absl::Status CheckLabels(const google::protobuf::Map<std::string, std::string>& 
   for (const auto& [key, value] : labels) {
     if (key.empty() || key.size() > kMaxLabelLength || !std::ranges::all_of(key, allowed)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("labels: \"", Shorten(key, 80), "\" is no key; expected 1 to ",
+          absl::StrCat("labels: \"", Shorten(key, 80), "\" is not a key; expected 1 to ",
                        kMaxLabelLength, " of the characters a-z, 0-9, '.', '_', '/' and '-'"));
     }
     if (value.size() > kMaxLabelLength) {

@@ -32,7 +32,7 @@ struct McapEnd {
 
 // Calls `take` with each message and `attach`, unless it is null, with each attachment, in the
 // order of the file, up to the place where it was cut off or is damaged. Chunks may be compressed
-// (zstd). INVALID_ARGUMENT when it is no MCAP file, NOT_FOUND when there is none, and errors of
+// (zstd). INVALID_ARGUMENT when it is not an MCAP file, NOT_FOUND when there is none, and errors of
 // `take`.
 absl::StatusOr<McapEnd> ReadMcap(const std::string& path,
                                  const std::function<absl::Status(const McapMessage&)>& take,

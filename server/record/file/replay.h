@@ -26,7 +26,7 @@ struct ReplayOptions {
 };
 
 // Steps a world through a recording again, and compares its states with those that were recorded,
-// up to the first that differs. Errors: INVALID_ARGUMENT when the file is no recording, has no
+// up to the first that differs. Errors: INVALID_ARGUMENT when the file is not a recording, has no
 // start, or its model differs from that of `load`; DATA_LOSS when it is damaged or a step cannot be
 // repeated; those of `load` and of the callbacks.
 absl::StatusOr<v1::ReplayResponse> ReplayRecording(const std::string& path,
