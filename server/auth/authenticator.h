@@ -35,7 +35,7 @@ class Authenticator {
   // UNAUTHENTICATED when the token is missing, unknown or expired.
   absl::StatusOr<Identity> Authenticate(absl::string_view token);
 
-  // Whether the token of an identity is still valid: it has not expired, and no reload has removed
+  // True if the token of an identity is still valid: it has not expired, and no reload has removed
   // or changed it.
   bool IsCurrent(const Identity& identity);
 

@@ -33,7 +33,7 @@ class JwtVerifier {
   absl::StatusOr<Identity> Verify(absl::string_view token,
                                   std::chrono::system_clock::time_point now) const;
 
-  // Whether a token has the form of a JWT: three parts between dots.
+  // True if a token has the form of a JWT: three parts between dots.
   static bool HasForm(absl::string_view token);
 
  private:

@@ -24,7 +24,7 @@ class AwakeProcessors {
   ~AwakeProcessors();
   AwakeProcessors(const AwakeProcessors&) = delete;
 
-  // From any thread; quick.
+  // Callable from any thread; quick.
   void OnRequest();
   void OnReply();
 

@@ -25,7 +25,7 @@ class Creation {
     std::lock_guard lock(mutex_);
     if (cancelled_by_.empty()) cancelled_by_ = who;
   }
-  // Who cancelled it; empty: nobody.
+  // Client that cancelled it; empty: none.
   std::string cancelled_by() const {
     std::lock_guard lock(mutex_);
     return cancelled_by_;

@@ -35,7 +35,7 @@ int FindNotFinite(const physics::Model& model, const physics::State& state) {
   return -1;
 }
 
-// Whether every step is quick, whatever happens in it: a few bodies of simple shapes.
+// True if every step is quick, whatever happens in it: a few bodies of simple shapes.
 bool IsSmall(const physics::Model& model) {
   const auto is_mesh = [](const physics::Shape& shape) {
     return std::holds_alternative<physics::ConvexMesh>(shape.geometry) ||

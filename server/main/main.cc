@@ -16,7 +16,7 @@
 namespace pliant::server {
 namespace {
 
-// Whether no command is named: `pliantd` and `pliantd --http-port 8080` serve.
+// True if no command is named: `pliantd` and `pliantd --http-port 8080` serve.
 bool NamesNoCommand(const std::vector<std::string>& arguments) {
   if (arguments.empty()) return true;
   const std::string& first = arguments.front();

@@ -43,7 +43,7 @@ bool IsLoopback(const std::string& bind) {
   return bind == "localhost" || bind == "::1" || bind == "[::1]" || bind.rfind("127.", 0) == 0;
 }
 
-// Whether other machines could use this server without TLS or without a token, although `insecure`
+// True if other machines could use this server without TLS or without a token, although `insecure`
 // is not set.
 bool IsExposed(const ServeOptions& options) {
   const bool has_tls = !options.tls_cert.empty();

@@ -15,7 +15,7 @@ class RateLimit {
       : interval_(std::chrono::duration_cast<SteadyTime::duration>(std::chrono::seconds(1)) /
                   per_second) {}
 
-  // Whether a request of this cost is within the rate. A refused one is not counted.
+  // True if a request of this cost is within the rate. A refused one is not counted.
   bool Admit(int cost, SteadyTime now) {
     SteadyTime paid = paid_until_.load();
     while (true) {

@@ -18,7 +18,7 @@ namespace pliant::server {
 std::string EncodeLogHead();
 void AppendLogRecord(const v1::LogRecord& record, std::string* bytes);
 
-// How the reading of a log ended.
+// Result of reading a log.
 struct LogEnd {
   std::int64_t bytes = 0;  // up to the end of the last good record
   std::string damage;      // why reading stopped; empty: the log is whole, or cut short

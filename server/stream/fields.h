@@ -18,7 +18,7 @@ int CountComponents(v1::FieldMeasure measure);  // numbers per vertex
 const char* FindUnit(v1::FieldMeasure measure);
 bool IsOfContact(v1::FieldMeasure measure);  // such fields may change while the body rests
 
-// Whether a deformable body has a field. Bodies of points have no area, and so no contact fields.
+// True if a deformable body has a field. Bodies of points have no area, and so no contact fields.
 bool HasField(const physics::Model& model, const physics::Body& body, v1::FieldMeasure measure);
 
 // All fields that the body has, ascending.

@@ -59,7 +59,7 @@ class EncodedState {
   // Versions in which a body last moved, and in which its chosen fields last changed.
   std::uint64_t LastMotion(int body) const;
   std::uint64_t LastFieldChange(int body, const FrameChoice& choice) const;
-  // Whether a change is later than the version `since`; true if `since` is 0 or changes are
+  // True if a change is later than the version `since`, or if `since` is 0 or changes are
   // unknown.
   bool IsNewer(std::uint64_t change, std::uint64_t since) const;
   void Write(const Key& key, v1::Frame* frame);

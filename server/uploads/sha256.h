@@ -24,7 +24,7 @@ class Sha256 {
 
 std::string CalcSha256(std::string_view bytes);
 
-// Whether `text` is 64 hexadecimal digits in lower case.
+// True if `text` is 64 hexadecimal digits in lower case.
 bool IsSha256(std::string_view text);
 
 }  // namespace pliant::server

@@ -24,7 +24,7 @@ struct McapAttachment {
   std::string_view contents;
 };
 
-// How the reading of a file ended.
+// Result of reading a file.
 struct McapEnd {
   bool is_complete = false;  // the file has an end; otherwise it was cut off
   std::string damage;        // why reading stopped; empty: nothing is damaged
