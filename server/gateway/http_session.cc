@@ -76,7 +76,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
         [self = shared_from_this()](beast::error_code error, std::size_t) { self->OnRead(error); });
   }
 
-  // Answers a client that speaks HTTP where TLS is expected; others have an error of their own.
+  // Answers a client that speaks HTTP where TLS is expected; closes the connection on other errors.
   void ExplainTls(beast::error_code error) {
     if (error.category() != boost::asio::error::get_ssl_category() ||
         ERR_GET_REASON(error.value()) != SSL_R_HTTP_REQUEST)

@@ -55,7 +55,7 @@ void AddWarnings(const std::vector<physics::SceneMessage>& messages, v1::World* 
           absl::StrCat("and ", count - world->warnings_size(), " more; `pliantd check` shows all"));
       return;
     }
-    message.error = true;  // the field says what they are
+    message.error = true;  // omits the prefix of warnings
     world->add_warnings(Shorten(physics::Format(message), kMaxWarning));
   }
 }

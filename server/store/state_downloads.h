@@ -13,8 +13,8 @@
 
 namespace pliant::server {
 
-// Saved states that clients read in chunks. Each is held in memory under a handle until nobody has
-// read it for kMaxPause, whatever happens to its file or to its world.
+// Saved states that clients read in chunks. Each is held in memory under a handle until it has not
+// been read for kMaxPause, whatever happens to its file or to its world.
 class StateDownloads {
  public:
   static constexpr std::size_t kMaxPerUser = 4;
