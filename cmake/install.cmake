@@ -1,4 +1,4 @@
-# `cmake --install build/release --prefix DIR`: what a package needs. The server finds scenes and viewer beside itself.
+# `cmake --install build/release --prefix DIR`: the files of a package. The server finds scenes and viewer beside itself.
 include(GNUInstallDirs)
 install(TARGETS pliantd pliant RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 # where the server looks for it: ../libexec/pliant
@@ -12,7 +12,7 @@ install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR}
 # the C++ client, for programs outside this tree: find_package(pliant) and pliant::client
 include(CMakePackageConfigHelpers)
 set(PLIANT_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/pliant)
-set(PLIANT_FOREIGN_DIR ${CMAKE_INSTALL_INCLUDEDIR}/pliant/foreign)  # google/rpc, which another package may have, too
+set(PLIANT_FOREIGN_DIR ${CMAKE_INSTALL_INCLUDEDIR}/pliant/foreign)  # google/rpc, which other packages may install, too
 foreach(target pliant_clients_cpp pliant_proto)
   target_include_directories(${target} SYSTEM INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
     $<INSTALL_INTERFACE:${PLIANT_FOREIGN_DIR}>)

@@ -1,11 +1,11 @@
-# The chapters of docs/extending.md, built as they are printed: what a chapter adds is compiled beside a copy of the registry
-# with the chapter's line in it. A named object file takes precedence over that of a library, so the copy replaces the
-# shipped registry, provided that this is compiled alone.
+# Builds the chapters of docs/extending.md as printed: the file of a chapter is compiled with a copy of the registry that
+# has the chapter's line. An object file of a program takes precedence over that of a library, so the copy replaces the
+# shipped registry, provided that the latter is compiled alone.
 
 set(PLIANT_RECIPES ${CMAKE_SOURCE_DIR}/docs/extending.md)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PLIANT_RECIPES})
 
-# Writes a copy of a registry in which `from` reads `to`, and returns its path.
+# Writes a copy of a registry with the pattern `from` replaced by `to`, and returns its path.
 function(pliant_registry_with result registry from to)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${registry})
   set(copy ${CMAKE_BINARY_DIR}/recipes/${registry})
@@ -52,7 +52,7 @@ function(pliant_read_chapter title source_result registry_result)
   set(${registry_result} ${copy} PARENT_SCOPE)
 endfunction()
 
-# Builds what a chapter shows into a program of tests of its room; those that match `filter` are architecture/extending/….
+# Builds a chapter's file into a program with tests of its room; those that match `filter` are architecture/extending/….
 function(pliant_recipe name title room filter)
   pliant_read_chapter(${title} source registry)
   pliant_test_program(test_recipe_${name} ${room} ${source} ${registry} ${ARGN}

@@ -21,7 +21,7 @@ function(pliant_warnings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Werror
     # false positives: GCC 12 considers Eigen's vector loads out of bounds
     $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overread;-Wno-stringop-overflow>
-    # & of comparisons is meant: it makes no branch
+    # & of comparisons is intended: it avoids a branch
     $<$<CXX_COMPILER_ID:Clang>:-Wno-bitwise-instead-of-logical>)
 endfunction()
 

@@ -12,7 +12,7 @@
 namespace pliant::server {
 namespace {
 
-constexpr std::size_t kQueued = 8192;  // entries; beyond, the oldest are lost
+constexpr std::size_t kQueued = 8192;  // entries; beyond this the oldest are lost
 constexpr std::size_t kMaxRecent = 4096;
 constexpr std::chrono::seconds kWindow{1};
 

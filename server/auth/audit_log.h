@@ -21,8 +21,8 @@ class thread_pool;
 
 namespace pliant::server {
 
-// Who did what to which world, when, and with what result: one JSON object a line, in a file that
-// is rotated, so that the log is bounded. Written by a thread of its own. Equal entries within a
+// Log of requests with their client, world, time and result: one JSON object a line, in a file that
+// is rotated, so that the log is bounded. A separate thread writes it. Equal entries within a
 // second are counted instead of written again, so that no client fills the log with one refusal.
 class AuditLog {
  public:
@@ -53,7 +53,7 @@ class AuditLog {
   struct Repeated {
     Entry entry;
     std::chrono::steady_clock::time_point since;
-    std::uint64_t count = 0;  // not written
+    std::uint64_t count = 0;  // equal entries that were not written
   };
 
   explicit AuditLog(const std::string& path, Limits limits);

@@ -56,7 +56,7 @@ absl::StatusOr<Identity> Authenticator::Authenticate(absl::string_view token) {
       now->tokens.contains(hash) ? "the token has expired" : "the token is unknown to this server");
 }
 
-// The entries with this hash that have not expired; they expire together with the first of them.
+// Combines the entries with this hash that have not expired. The identity expires with the first.
 Identity Authenticator::FindToken(const Files& files, const std::string& hash) const {
   Identity identity;
   identity.credential = hash;

@@ -29,14 +29,14 @@ class Authenticator {
     std::function<std::chrono::system_clock::time_point()> now = std::chrono::system_clock::now;
   };
 
-  // Errors of the files.
+  // Returns errors of the files.
   static absl::StatusOr<std::shared_ptr<Authenticator>> Open(Options options);
 
   // UNAUTHENTICATED when the token is missing, unknown or expired.
   absl::StatusOr<Identity> Authenticate(absl::string_view token);
 
-  // Whether the token of an identity still means the same. It no longer does when it has expired,
-  // or when a reload has removed or changed it.
+  // True if the token of an identity is still valid: it has not expired, and no reload has removed
+  // or changed it.
   bool IsCurrent(const Identity& identity);
 
   // Reads the files again. An error leaves everything as it was.
@@ -45,7 +45,7 @@ class Authenticator {
  private:
   static constexpr std::size_t kMaxVerified = 1024;
 
-  // What the files say.
+  // Contents of the files.
   struct Files {
     std::unordered_map<std::string, std::vector<TokenEntry>> tokens;  // by hash
     std::optional<JwtVerifier> jwt;

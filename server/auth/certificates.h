@@ -41,7 +41,7 @@ class Certificates {
   absl::Status Reload();
 
   Pem pem() const;
-  std::uint64_t generation() const { return generation_.load(); }  // grows with each change
+  std::uint64_t generation() const { return generation_.load(); }  // increases with each change
   std::chrono::system_clock::time_point expires() const;
   bool asks_clients() const { return !options_.client_ca_file.empty(); }
 

@@ -19,7 +19,7 @@ struct Grant {
   bool operator==(const Grant&) const = default;
 };
 
-// Who a client is, and what it may do. Without grants it may do nothing.
+// Name and permissions of a client. Without grants it has no permission.
 struct Identity {
   std::string name;  // empty: a client without a token
   std::vector<Grant> grants;
@@ -27,16 +27,16 @@ struct Identity {
   std::string credential;        // hash of its token
   std::uint64_t generation = 0;  // of the files that it was read from
 
-  // The highest role that it has on any world.
+  // The highest role of the client on any world.
   std::optional<Role> HighestRole() const;
 
-  // Its role on a world with these labels; none: it may not even see the world.
+  // The role of the client on a world with these labels; none: it may not even see the world.
   std::optional<Role> RoleOn(const std::map<std::string, std::string>& labels) const;
 
-  // Whether it has this role on a world with these labels.
+  // True if the client has this role on a world with these labels.
   bool Has(Role role, const std::map<std::string, std::string>& labels) const;
 
-  // Whether it has this role on every world.
+  // True if the client has this role on every world.
   bool HasEverywhere(Role role) const;
 };
 

@@ -52,7 +52,7 @@ bool IsSignedBy(EVP_PKEY* key, absl::string_view text, absl::string_view signatu
                           text.size()) == 1;
 }
 
-// An object in base64url; discarded when it is none.
+// Decodes a JSON object in base64url; `discarded` if it is not one.
 Json ReadPart(absl::string_view part) {
   std::string text;
   if (!absl::WebSafeBase64Unescape(part, &text)) return Json(Json::value_t::discarded);
@@ -65,7 +65,7 @@ std::string Text(const Json& claims, const char* name) {
   return claim != claims.end() && claim->is_string() ? claim->get<std::string>() : "";
 }
 
-// A time in seconds since 1970; `missing` when there is none, and NaN when it is no number.
+// A time in seconds since 1970; `missing` when there is none, and NaN when it is not a number.
 double Seconds(const Json& claims, const char* name, double missing) {
   const auto claim = claims.find(name);
   if (claim == claims.end()) return missing;
@@ -85,11 +85,11 @@ absl::StatusOr<Identity> ReadIdentity(const Json& claims) {
   const bool has_control =
       std::ranges::any_of(identity.name, [](unsigned char c) { return c < ' ' || c == 127; });
   if (identity.name.empty() || identity.name.size() > kMaxName || has_control)
-    return Refused("its `sub` is no name of 1 to 200 bytes without control characters");
+    return Refused("its `sub` is not a name of 1 to 200 bytes without control characters");
   const std::optional<Role> role = ParseRole(Text(claims, "role"));
-  if (!role) return Refused("its `role` is none of viewer, operator and admin");
+  if (!role) return Refused("its `role` is not viewer, operator or admin");
   if (claims.contains("worlds") && !claims["worlds"].is_string())
-    return Refused("its `worlds` is no selector of labels");
+    return Refused("its `worlds` is not a selector of labels");
   absl::StatusOr<LabelSelector> worlds = LabelSelector::Parse(Text(claims, "worlds"));
   if (!worlds.ok()) return Refused(absl::StrCat("its `worlds`: ", worlds.status().message()));
   identity.grants = {Grant{*role, *std::move(worlds)}};
@@ -118,12 +118,12 @@ bool JwtVerifier::HasForm(absl::string_view token) {
 
 absl::StatusOr<Identity> JwtVerifier::Verify(absl::string_view token,
                                              std::chrono::system_clock::time_point now) const {
-  if (token.size() > kMaxBytes || !HasForm(token)) return Refused("it is no JWT");
+  if (token.size() > kMaxBytes || !HasForm(token)) return Refused("it is not a JWT");
   const std::vector<absl::string_view> parts = absl::StrSplit(token, '.');
   const Json header = ReadPart(parts[0]);
   std::string signature;
   if (header.is_discarded() || !absl::WebSafeBase64Unescape(parts[2], &signature))
-    return Refused("it is no JWT");
+    return Refused("it is not a JWT");
   if (header.contains("crit")) return Refused("its header asks for extensions");
   const std::string algorithm = Text(header, "alg");
   const absl::string_view text = token.substr(0, parts[0].size() + 1 + parts[1].size());
@@ -137,7 +137,7 @@ absl::StatusOr<Identity> JwtVerifier::Verify(absl::string_view token,
   const double at = std::chrono::duration<double>(now.time_since_epoch()).count();
   const double leeway = std::chrono::duration<double>(kLeeway).count();
   const double expires = Seconds(claims, "exp", std::nan(""));
-  if (!(expires > 0 && expires < 1e11)) return Refused("its `exp` is no time");
+  if (!(expires > 0 && expires < 1e11)) return Refused("its `exp` is not a time");
   if (at >= expires + leeway) return Refused("it has expired");
   if (!(at >= Seconds(claims, "nbf", at) - leeway)) return Refused("it is not valid yet");
   if (!IsFor(claims, audience_)) return Refused("it is for another audience");

@@ -13,8 +13,8 @@
 namespace pliant::server {
 
 // Verifies JSON Web Tokens (RFC 7519) by public keys: RS256 with RSA keys, ES256 with P-256 keys,
-// EdDSA with Ed25519 keys. The type of a key decides which algorithm it is for, whatever the header
-// of a token says.
+// EdDSA with Ed25519 keys. The type of a key determines its algorithm; the header of a token does
+// not.
 //
 // Claims: `sub` is the name, `role` the role and `worlds` the selector of its worlds, which may be
 // missing. `exp` and `aud` are required; `nbf` and, if an issuer is given, `iss` are checked.
@@ -33,7 +33,7 @@ class JwtVerifier {
   absl::StatusOr<Identity> Verify(absl::string_view token,
                                   std::chrono::system_clock::time_point now) const;
 
-  // Whether a token has the form of a JWT: three parts between dots.
+  // True if a token has the form of a JWT: three parts between dots.
   static bool HasForm(absl::string_view token);
 
  private:

@@ -24,7 +24,7 @@ constexpr int kMinRsaBits = 2048;
 constexpr std::size_t kCoordinateBytes = 32;  // of P-256
 constexpr char kExpected[] = "expected RSA of 2048 bits or more, P-256 or Ed25519";
 
-// The bytes of a member in base64url; empty when it has none.
+// Decodes a member in base64url; empty if it is missing.
 std::string ReadBytes(const json& key, const char* member) {
   const auto found = key.find(member);
   std::string bytes;
@@ -43,7 +43,7 @@ const unsigned char* Bytes(const std::string& text) {
   return reinterpret_cast<const unsigned char*>(text.data());
 }
 
-// A key of the given parameters; null when they make none.
+// Makes a key of the given parameters; null if they are not valid.
 PublicKey MakeKey(const char* kind, OSSL_PARAM_BLD* parameters) {
   const std::unique_ptr<OSSL_PARAM, decltype(&OSSL_PARAM_free)> given(
       OSSL_PARAM_BLD_to_param(parameters), OSSL_PARAM_free);

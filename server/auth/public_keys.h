@@ -21,8 +21,7 @@ using PublicKey = std::shared_ptr<evp_pkey_st>;
 // when the file cannot be read.
 absl::StatusOr<std::vector<PublicKey>> ReadPublicKeys(const std::string& path);
 
-// Name of the one algorithm of JSON Web Tokens that a key is for: RS256, ES256 or EdDSA. Empty when
-// it is for none.
+// Algorithm of JSON Web Tokens that a key serves: RS256, ES256 or EdDSA. Empty if there is none.
 absl::string_view AlgorithmOf(evp_pkey_st* key);
 
 }  // namespace pliant::server

@@ -32,7 +32,7 @@ absl::StatusOr<std::chrono::system_clock::time_point> ParseExpiry(const std::str
   std::string error;
   if (absl::ParseTime(absl::RFC3339_full, text, &time, &error)) return absl::ToChronoTime(time);
   return absl::InvalidArgumentError(absl::StrCat(
-      "expires: \"", text, "\" is no time; expected RFC 3339, such as 2030-01-31T12:00:00Z"));
+      "expires: \"", text, "\" is not a time; expected RFC 3339, such as 2030-01-31T12:00:00Z"));
 }
 
 absl::Status CheckName(const std::string& name) {
@@ -141,7 +141,7 @@ std::string WriteEntry(const NewToken& entry, const std::string& hash) {
   return absl::StrCat(out.c_str(), "\n");
 }
 
-// Appends in one write, so that two programs that do it at once leave two whole entries.
+// Appends in one write, so that the entries of two concurrent programs do not mix.
 absl::Status Append(const std::string& path, const std::string& text) {
   const int file = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
   bool good = file >= 0;
@@ -182,7 +182,7 @@ absl::StatusOr<std::string> AddToken(const std::string& path, const NewToken& en
   const std::string line = WriteEntry(entry, HashToken(token));
   if (auto checked = ReadEntry(YAML::Load(line)[0]); !checked.ok()) return checked.status();
 
-  // what is there stays as it is, and must be a list that can be added to
+  // existing content is kept, and must be a list to which an entry can be appended
   std::string before;
   if (std::filesystem::exists(path)) {
     absl::StatusOr<std::string> text = ReadText(path);

@@ -11,7 +11,8 @@
 
 namespace pliant::server {
 
-// One entry of a file of tokens, which has only their hashes. Entries with the same hash add up.
+// One entry of a file of tokens, which has only their hashes. Grants of entries with the same hash
+// are combined.
 struct TokenEntry {
   std::string name;
   std::string sha256;  // hexadecimal, in lower case

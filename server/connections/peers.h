@@ -14,20 +14,19 @@
 
 namespace pliant::server {
 
-// Of one port, for its metrics.
+// Counters of one port, for its metrics.
 struct ConnectionCounters {
   std::atomic<int> open{0};
   std::atomic<std::uint64_t> refused{0};  // beyond the limits
 };
 
-// Counts the connections of each peer, so that one cannot take all of them. Used on one thread.
+// Limits the number of connections of each peer. Used on one thread.
 class Peers {
  public:
   explicit Peers(int max_per_peer)
       : max_per_peer_(max_per_peer), counts_(std::make_shared<Counts>()) {}
 
-  // The place of one connection among those of its peer; given back when destroyed. May outlive
-  // the counter.
+  // Counts one connection of its peer until it is destroyed. May outlive the counter.
   class Place {
    public:
     Place() = default;
@@ -46,7 +45,7 @@ class Peers {
     std::string peer_;
   };
 
-  // An empty place when the peer has its maximum already.
+  // Returns an empty place if the peer already has its maximum.
   Place Take(const sockaddr& address) {
     Place place;
     const std::string peer = NameOf(address);
@@ -61,7 +60,7 @@ class Peers {
  private:
   using Counts = std::map<std::string, int>;
 
-  // An address, or the network of an IPv6 address, all of which usually belongs to one machine.
+  // An IPv4 address, or the /64 network of an IPv6 address, which usually belongs to one machine.
   static std::string NameOf(const sockaddr& address) {
     char text[INET6_ADDRSTRLEN] = "";
     if (address.sa_family == AF_INET) {

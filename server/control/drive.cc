@@ -66,7 +66,7 @@ void Drive::Load(const double* from) {
   engaged_ = from[0] != 0;
   p_ = Eigen::Map<const Eigen::Vector3d>(from + 1);
   q_.coeffs() = Eigen::Map<const Eigen::Vector4d>(from + 4);
-  // numbers of another program may be no rotation
+  // a state from elsewhere may not contain a valid rotation
   if (!(std::abs(q_.squaredNorm() - 1) < 1e-6)) engaged_ = false;
   twist_.Load(from + 8);
 }

@@ -14,7 +14,7 @@ namespace pliant::server {
 
 using physics::DriveLimits;
 
-// The vector, shortened to a length; of any finite size.
+// Shortens a finite vector to at most the length `largest`.
 Eigen::Vector3d ClampLength(const Eigen::Vector3d& x, double largest);
 
 struct TwistGoal {
@@ -57,12 +57,12 @@ class Drive {
  public:
   explicit Drive(const DriveLimits& limits = {}) : limits_(limits) {}
 
-  // Takes over a body at its current pose, at rest, so that engaging never makes it jump.
+  // Takes over a body at its current pose, at rest, so that engaging never causes a jump.
   void Engage(const physics::RigidTransform& X_WB);
   void Release() { engaged_ = false; }
   bool engaged() const { return engaged_; }
 
-  // The numbers that the drive needs to continue, at `from` or appended to `to`.
+  // The state of the drive, at `from` or appended to `to`.
   static constexpr std::size_t kNumbers = 14;
   void Load(const double* from);
   void Save(std::vector<double>* to) const;

@@ -25,7 +25,7 @@ struct ToolGoal {
   int controller;  // index in Model::controllers
   DriveGoal goal;
 };
-// New gains of an actuator. What is not given stays.
+// New gains of an actuator. Missing ones are unchanged.
 struct GainGoal {
   int actuator;
   std::optional<double> stiffness, damping, effort_limit;
@@ -33,7 +33,7 @@ struct GainGoal {
 // A force on a body, constant or by a spring.
 using Pull = std::variant<physics::Inputs::AppliedForce, physics::Inputs::PointSpring>;
 
-// What one command asks of its target, within its limits.
+// Goals of one command for its target, clamped to its limits.
 struct Goals {
   std::optional<DriveGoal> body;  // of a KINEMATIC body
   std::optional<Pull> pull;

@@ -70,7 +70,7 @@ class LeaseTable {
   void End(std::map<int, Lease>::iterator lease, std::string why);
 
   std::map<int, Lease> leases_;
-  std::deque<std::pair<std::string, std::string>> ended_;  // id and why, the latest few
+  std::deque<std::pair<std::string, std::string>> ended_;  // id and reason, the latest ones only
   std::uint64_t next_number_ = 1;
 };
 

@@ -15,10 +15,10 @@ namespace {
 using Eigen::Vector3d;
 using physics::Inputs;
 
-constexpr double kWeights = 20;          // default limit on forces, in weights of the body
+constexpr double kMaxWeights = 20;       // default limit on forces, in weights of the body
 constexpr double kGravity = 9.81;        // [m/s²]
-constexpr double kArm = 0.1;             // [m], of the default limit on torques
-constexpr double kSwing = 4;             // [Hz], of a body on the default spring
+constexpr double kLeverArm = 0.1;        // of the default limit on torques [m]
+constexpr double kSpringFrequency = 4;   // of a body on the default spring [Hz]
 constexpr double kMaxSpringGain = 1e12;  // [N/m], [N·s/m]
 constexpr double kMasslessBodyMass = 1;  // [kg], for limits where a body has no mass of its own
 
@@ -97,8 +97,8 @@ PullLimits FindLimits(const physics::Model& model, const Target& target, int bod
                                   ? model.robots[target.robot].teleop.limits
                                   : model.bodies[body].drive;
   PullLimits found{mass > 0 ? mass : kMasslessBodyMass, limits.force, limits.torque};
-  if (found.force < 0) found.force = kWeights * kGravity * found.mass;
-  if (found.torque < 0) found.torque = kArm * found.force;
+  if (found.force < 0) found.force = kMaxWeights * kGravity * found.mass;
+  if (found.torque < 0) found.torque = kLeverArm * found.force;
   return found;
 }
 
@@ -130,7 +130,7 @@ absl::StatusOr<Pull> MakeSpring(const PulledPoint& point, const PullLimits& limi
   const absl::Status status =
       ReadCommandVector("spring.anchor", given.anchor(), true, &spring.p_WA);
   if (!status.ok()) return status;
-  const double rate = 2 * physics::kPi * kSwing;
+  const double rate = 2 * physics::kPi * kSpringFrequency;
   spring.stiffness = given.has_stiffness() ? given.stiffness() : limits.mass * rate * rate;
   spring.damping =
       given.has_damping() ? given.damping() : 2 * std::sqrt(limits.mass * spring.stiffness);

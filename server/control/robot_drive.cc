@@ -13,8 +13,8 @@ using physics::Controller;
 using physics::Gains;
 using physics::RobotJoint;
 
-constexpr double kArrived = 1e-9;  // [rad], [m]
-constexpr double kSlow = 0.01;     // [rad/s], [m/s], below which a joint is held where it is
+constexpr double kGoalTolerance = 1e-9;  // [rad], [m]
+constexpr double kHoldSpeed = 0.01;      // below which a joint is held in place [rad/s], [m/s]
 
 constexpr std::size_t kJointNumbers = 3;
 constexpr std::size_t kToolNumbers = 1 + DriveTwist::kNumbers;
@@ -206,7 +206,7 @@ void RobotDrive::Advance(const physics::State& state, const double* from, Steady
     if (rests) joint.rate = 0;
     inputs->actuators.push_back(
         {joint.actuator, rests ? CalcRestTarget(state, joint) : AdvanceJoint(state, &joint)});
-    if (joint.lease.empty()) joint.live.reset();  // it was for this step only
+    if (joint.lease.empty()) joint.live.reset();  // the goal was for this step only
   }
   for (ToolDrive& tool : tools_) {
     if (std::exchange(tool.taken, false)) tool.engaged = true;
@@ -269,7 +269,7 @@ double RobotDrive::AdvancePosition(double target, JointDrive* drive) const {
     wanted = std::copysign(stop_within(std::abs(away)), away);
   }
   drive->rate = std::clamp(wanted, drive->rate - change, drive->rate + change);
-  if (drive->has_goal && std::abs(drive->goal - target - drive->rate * h) <= kArrived) {
+  if (drive->has_goal && std::abs(drive->goal - target - drive->rate * h) <= kGoalTolerance) {
     drive->has_goal = false;
     drive->rate = 0;
     return drive->goal;
@@ -313,7 +313,7 @@ void RobotDrive::Hold(const physics::State& state, JointDrive* drive,
   const RobotJoint& joint = model_.joint_of(actuator);
   if (!drive->has_goal) {
     drive->goal = model_.Positions(state, joint.block)[joint.position];
-    drive->has_goal = std::abs(model_.Velocities(state, joint.block)[joint.velocity]) < kSlow;
+    drive->has_goal = std::abs(model_.Velocities(state, joint.block)[joint.velocity]) < kHoldSpeed;
   }
   inputs->holds.push_back({drive->actuator, drive->goal});
 }

@@ -20,8 +20,8 @@ namespace pliant::server {
 // within its acceleration limit; tool goals follow the robot's DriveLimits. The latest command on a
 // joint wins, whether it is a joint goal or a controller's.
 //
-// What the motion depends on is in the State: the targets among its controls, and the rest among
-// its drives. Goals that lapse are not: they are given again as long as they hold.
+// The State has everything on which the motion depends: the targets among its controls, and the
+// rest among its drives. It does not have goals that lapse, which are given again while they hold.
 class RobotDrive {
  public:
   // Lifetime of the goals that keep a robot moving: after it a tool's link and jogged joints ramp
@@ -42,13 +42,13 @@ class RobotDrive {
   // Forgets the goals that are not in the State. Motion commanded under a lease ends as by Freeze.
   void Drop();
 
-  // Adds the targets of the step that starts at `state`. `from` is what the drive saved in the step
-  // before, null if there was none. Motion ends when its lease does. A target commanded once stays
-  // with the drive, so that a script does not take it back with a jump.
+  // Adds the targets of the step that starts at `state`. `from` is the state that the drive saved
+  // in the previous step, null if there was none. Motion ends when its lease does. A target
+  // commanded once stays with the drive, so that a script does not take it over with a jump.
   void Advance(const physics::State& state, const double* from, SteadyTime now,
                absl::FunctionRef<bool(const std::string& lease_id)> holds, physics::Inputs* inputs);
 
-  // What the drive needs to continue after this step, appended to `to`.
+  // The state of the drive after this step, appended to `to`.
   std::size_t num_saved() const;
   void Save(std::vector<double>* to) const;
   bool engaged() const;
@@ -67,7 +67,7 @@ class RobotDrive {
     // in the State
     bool engaged = false;
     bool leased = false;    // the goal was commanded under a lease
-    bool has_goal = false;  // a position; of a rate or an effort: the one that is held
+    bool has_goal = false;  // a position, or the one held after a rate or an effort
     double goal = 0;
     double rate = 0;  // of a position target in the last step
 
@@ -79,7 +79,7 @@ class RobotDrive {
     std::string next_lease;
     std::optional<GainGoal> gains;
 
-    std::string lease;                 // of the goal; empty: none that this server knows
+    std::string lease;                 // of the goal; empty: none known to this server
     std::optional<Live<double>> live;  // a rate, an effort or a jog
   };
   struct ToolDrive {

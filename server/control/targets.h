@@ -11,12 +11,12 @@
 
 namespace pliant::server {
 
-// What clients may drive: a body that is not FIXED, a robot, or an actuator group of a robot.
+// A target of commands: a body that is not FIXED, a robot, or an actuator group of a robot.
 struct Target {
   LeaseTable::Target lease;    // its number is its index among the targets
   int body = -1;               // Model::bodies; of a soft robot, the body with its activations
   int robot = -1;              // Model::robots
-  std::vector<int> actuators;  // that it may command, ascending
+  std::vector<int> actuators;  // commanded through it, ascending
 };
 
 // The targets of a model. A robot and its groups share units, so that they exclude each other.
@@ -27,7 +27,7 @@ class Targets {
   const std::vector<Target>& all() const { return all_; }
   const Target& at(int number) const { return all_[number]; }
 
-  // NOT_FOUND when there is nothing of this name, INVALID_ARGUMENT for a FIXED body or a link.
+  // NOT_FOUND when nothing has this name, INVALID_ARGUMENT for a FIXED body or a link.
   absl::StatusOr<const Target*> Find(const std::string& name) const;
 
  private:

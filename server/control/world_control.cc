@@ -251,7 +251,7 @@ physics::Inputs WorldControl::AdvanceWith(const Held& given, const physics::Stat
   const Held& held = stopped_ ? none : given;
   TakeCommands(state, now);
 
-  // without engaged drives a state has no numbers of them
+  // without engaged drives a state has no entries for them
   const double* from = state.drives.size() == num_saved_ ? state.drives.data() : nullptr;
   AdvanceBodies(held, state, from, now, &inputs);
   if (from != nullptr) from += Drive::kNumbers * drives_.size();
@@ -261,7 +261,7 @@ physics::Inputs WorldControl::AdvanceWith(const Held& given, const physics::Stat
   return inputs;
 }
 
-// Drops what has lapsed from the mailbox, and marks the rest as applied by the step from `state`.
+// Drops lapsed commands from the mailbox, and marks the rest as applied by the step from `state`.
 void WorldControl::TakeCommands(const physics::State& state, SteadyTime now) {
   leases_.Expire(now);
   std::erase_if(mailbox_, [&](const auto& entry) { return !Holds(entry.second.lease_id); });
@@ -289,7 +289,7 @@ void WorldControl::AdvanceBodies(const Held& held, const physics::State& state, 
       goal = command->second.goal;
     if (const auto own = held.find(target); own != held.end()) goal = own->second.front().body;
 
-    // once commanded, a body stays with its drive, so that a script does not take it back with a
+    // once commanded, a body stays with its drive, so that a script does not take it over with a
     // jump
     const int body = targets_.at(target).body;
     if (goal && !drive.engaged()) drive.Engage(physics::CalcBodyPose(*model_, state, body));

@@ -26,8 +26,8 @@ namespace pliant::server {
 // target), and the drives that turn commands into targets and forces step by step. Clients call
 // from any thread; the host advances it on the stepping thread.
 //
-// The drives keep what they need to continue in the State (State::drives), so that equal requests
-// from equal states repeat bit for bit. Leases and the mailbox are not in it: motion commanded
+// The drives keep their own state in the State (State::drives), so that equal requests from equal
+// states give equal states, bit for bit. Leases and the mailbox are not in it: motion commanded
 // under a lease ends where the lease does not exist, as in a restored world.
 class WorldControl : public StepController {
  public:
@@ -78,7 +78,7 @@ class WorldControl : public StepController {
     SteadyTime received;
     std::optional<DriveGoal> goal;  // of a KINEMATIC body
   };
-  // The last pull on a target. Other commands on a robot leave it.
+  // The last pull on a target. Other commands on a robot do not change it.
   struct HeldPull {
     std::string lease_id;
     SteadyTime received;

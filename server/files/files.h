@@ -30,7 +30,7 @@ absl::StatusOr<std::string> ReadWholeFile(const std::string& path);
 // Makes a folder and its parents.
 absl::Status MakeFolder(const std::string& path);
 
-// Whether a relative path names a file that stays below its folder, in at most 255 bytes.
+// True if a relative path names a file that stays below its folder, in at most 255 bytes.
 bool IsPathBelow(const std::string& path);
 
 // Checks that WriteWholeFile(path) can be expected to work, before a long run.

@@ -9,7 +9,7 @@
 
 namespace pliant::server {
 
-// A file that is written at its end only. Errors as in files.h.
+// A file that is only appended to. Errors as in files.h.
 class GrowingFile {
  public:
   // Makes a file that does not exist yet. It survives a loss of power after the first Sync.

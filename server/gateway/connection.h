@@ -59,7 +59,7 @@ class Connection {
         stream_);
   }
 
-  // How Beast ends the stream of a WebSocket.
+  // Called by Beast to end the stream of a WebSocket.
   template <typename Handler>
   friend void async_teardown(boost::beast::role_type role, Connection& connection,
                              Handler&& handler) {

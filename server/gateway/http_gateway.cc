@@ -87,7 +87,7 @@ struct HttpGateway::Listener {
                     &context);
   }
 
-  // Until there is nothing to wait for, or the gateway stops.
+  // Handles events until there is nothing to wait for, or the gateway stops.
   void Run() {
     while (io.run_one() > 0) {
       if (!context.pacing.MayRest()) continue;

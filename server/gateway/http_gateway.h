@@ -28,13 +28,13 @@ class HttpGateway {
     std::shared_ptr<const Certificates> certificates;  // null: no TLS
     int max_connections = 1024;
     int max_connections_per_peer = 256;
-    // Of this port, which the gateway counts, and of gRPC, for the metrics.
+    // Counters of this port, which the gateway updates, and of gRPC, for the metrics.
     std::shared_ptr<ConnectionCounters> counters = std::make_shared<ConnectionCounters>();
     std::shared_ptr<const ConnectionCounters> grpc_counters;
     std::chrono::seconds idle_timeout{30};  // of a WebSocket whose client answers nothing
   };
 
-  // UNAVAILABLE when the port is taken, INVALID_ARGUMENT when `bind` is no address. `handlers`
+  // UNAVAILABLE when the port is taken, INVALID_ARGUMENT when `bind` is not an address. `handlers`
   // outlives the gateway.
   static absl::StatusOr<std::unique_ptr<HttpGateway>> Start(Handlers* handlers,
                                                             const Options& options);

@@ -76,7 +76,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
         [self = shared_from_this()](beast::error_code error, std::size_t) { self->OnRead(error); });
   }
 
-  // Answers a client that speaks HTTP where TLS is expected; others have an error of their own.
+  // Answers a client that speaks HTTP where TLS is expected; closes the connection on other errors.
   void ExplainTls(beast::error_code error) {
     if (error.category() != boost::asio::error::get_ssl_category() ||
         ERR_GET_REASON(error.value()) != SSL_R_HTTP_REQUEST)
@@ -140,7 +140,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   absl::Status CheckMetricsReader() const {
     if (!context_->handlers->has_accounts() && !IsOwn(ToString(request_[http::field::host]))) {
       return absl::PermissionDeniedError(
-          "this is no name of the server; allow it with --allow-host");
+          "this is not a name of the server; allow it with --allow-host");
     }
     const absl::StatusOr<Identity> identity =
         context_->handlers->Identify(ReadBearer(ToString(request_[http::field::authorization])));

@@ -71,7 +71,7 @@ Family Histograms(const char* name, const char* help) {
   return {name, MetricType::Histogram, help};
 }
 
-// What is known of one world at one time.
+// Counters of one world at one time.
 struct WorldSample {
   std::string id;
   HostCounters counters;
@@ -211,7 +211,7 @@ void AddServer(Handlers& handlers, const GatewayCounts& gateway,
   const auto add = [metrics](Family family, double value) {
     metrics->push_back(std::move(family.Add({}, value)));
   };
-  add(Gauge("pliant_http_connections", "Connections of HTTP that are no WebSockets."),
+  add(Gauge("pliant_http_connections", "Connections of HTTP other than WebSockets."),
       gateway.connections);
   add(Gauge("pliant_websocket_clients", "WebSocket clients connected."), gateway.websockets);
   add(Gauge("pliant_grpc_connections", "Connections of gRPC."), gateway.grpc_connections);

@@ -7,11 +7,11 @@ namespace pliant::server {
 
 class Handlers;
 
-// What the gateway itself adds.
+// Counts of the gateway itself.
 struct GatewayCounts {
   int connections = 0;        // of HTTP
   int websockets = 0;         // clients
-  std::uint64_t refused = 0;  // connections of one client too many
+  std::uint64_t refused = 0;  // connections beyond the limits
   int grpc_connections = 0;
   std::uint64_t grpc_refused = 0;
   double certificate_expires = 0;  // since 1970 [s]; 0: no TLS

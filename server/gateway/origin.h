@@ -5,7 +5,7 @@
 
 namespace pliant::server {
 
-// Whether a Host header names this server: a loopback name, an address, or one of `allowed_hosts`.
+// True if a Host header names this server: a loopback name, an address, or one of `allowed_hosts`.
 // Any other name may be that of a foreign page which had its name resolve to this machine (DNS
 // rebinding). A server that listens on loopback only is reached by loopback names and
 // `allowed_hosts`.
@@ -14,7 +14,7 @@ namespace pliant::server {
 bool IsOwnHost(const std::string& host, bool loopback_only,
                const std::vector<std::string>& allowed_hosts);
 
-// Whether a browser page may open a WebSocket. Pages of this server may (Origin equals Host, and
+// True if a browser page may open a WebSocket. Pages of this server may (Origin equals Host, and
 // Host is own); others must be listed. A request without Origin is not from a browser.
 //
 // origin   header, e.g. "http://localhost:8080"; empty when there is none

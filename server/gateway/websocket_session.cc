@@ -38,7 +38,7 @@ constexpr std::size_t kMaxReplyBytes = 64 << 20;
 constexpr std::chrono::seconds kHandshakeTime{10};
 constexpr std::chrono::seconds kCloseTime{2};
 constexpr std::chrono::seconds kHelloTime{10};
-constexpr int kMaxStrangersMessages = 8;
+constexpr int kMaxAnonymousMessages = 8;
 constexpr std::size_t kMaxReason = 120;  // bytes; the protocol has room for 123
 constexpr double kMaxTimeout = 86400;    // [s]
 constexpr int kUnsentBytes = 128 * 1024;
@@ -172,7 +172,7 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
     if (!closing_ && !left_) Read();
   }
 
-  // Takes on an identity, or the reason why there is none.
+  // Sets the identity of the caller, or the reason why it has none.
   void Identify(absl::StatusOr<Identity> identity) {
     const std::string label = caller_->label;
     caller_ = std::make_shared<Caller>();
@@ -195,9 +195,9 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
         });
   }
 
-  // Answers a client without an identity, a few times.
-  void RefuseStranger(std::uint64_t id) {
-    if (++strangers_messages_ > kMaxStrangersMessages)
+  // Refuses a message of a client without an identity; closes the connection after a few.
+  void RefuseAnonymous(std::uint64_t id) {
+    if (++anonymous_messages_ > kMaxAnonymousMessages)
       return Close(websocket::close_code::policy_error, std::string(caller_->refusal.message()));
     Refuse(id, caller_->refusal);
   }
@@ -216,7 +216,7 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
 
   void Handle(const v1::ClientMessage& message) {
     const std::uint64_t id = message.request_id();
-    if (!message.has_hello() && !IsIdentified()) return RefuseStranger(id);
+    if (!message.has_hello() && !IsIdentified()) return RefuseAnonymous(id);
     switch (message.message_case()) {
       case v1::ClientMessage::kHello:
         return Greet(id, message.hello());
@@ -273,9 +273,9 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
     if (!IsIdentified()) Identify(handlers_->Identify(hello.token()));
     if (!IsIdentified()) {
       handlers_->Audit(*caller_, "Hello", "", caller_->refusal);
-      return RefuseStranger(id);
+      return RefuseAnonymous(id);
     }
-    // a connection stays with its user, whose share of the server it has
+    // a connection keeps its user, against whose limits it counts
     if (handlers_->has_accounts() && !hello.token().empty() &&
         HashToken(hello.token()) != caller_->identity.credential) {
       return Refuse(id, absl::FailedPreconditionError(
@@ -414,14 +414,14 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
   }
 
   websocket::stream<Connection, false>
-      socket_;                       // no compression: it would cost the browser more than it saves
+      socket_;                       // compression would cost the browser more than it saves
   boost::asio::steady_timer timer_;  // until the token, then of the close message
   GatewayContext* const context_;
   Handlers* const handlers_;
   std::uint64_t number_ = 0;
   std::string connection_;
   std::shared_ptr<Caller> caller_ = std::make_shared<Caller>();
-  int strangers_messages_ = 0;          // that came without an identity
+  int anonymous_messages_ = 0;          // received without an identity
   std::shared_ptr<StreamWatch> watch_;  // of the token
   beast::flat_buffer buffer_;
   const std::shared_ptr<std::atomic<bool>> gone_ = std::make_shared<std::atomic<bool>>(false);

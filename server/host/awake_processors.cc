@@ -10,10 +10,10 @@
 namespace pliant::server {
 namespace {
 
-constexpr int kRelaxations = 16;  // between two looks at the clock: about a microsecond
+constexpr int kRelaxations = 16;  // between two readings of the clock: about a microsecond
 
-// Hints to the processor that this is a loop that waits, which spares power and its other hardware
-// thread.
+// Hints to the processor that this loop waits, which saves power and slows down its other hardware
+// thread less.
 void Relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -33,9 +33,9 @@ std::vector<int> ListProcessors(int max_count) {
   return processors;
 }
 
-// Keeps the calling thread on one processor, for when nothing else runs there. False when the
-// system refuses; then it must not spin.
-bool GiveWayToAll(int processor) {
+// Binds the calling thread to one processor, with policy SCHED_IDLE. False if the system refuses;
+// then the thread must not spin.
+bool BindToIdleTime(int processor) {
   cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(processor, &one);
@@ -99,7 +99,7 @@ void AwakeProcessors::StayAwake(SteadyTime now) {
 SteadyTime AwakeProcessors::Spin(Spinner* spinner) {
   using State = Spinner::State;
   if (spinner->state.load() == State::kNew)
-    spinner->state.store(GiveWayToAll(spinner->processor) ? State::kAsleep : State::kRefused);
+    spinner->state.store(BindToIdleTime(spinner->processor) ? State::kAsleep : State::kRefused);
   const auto goes_on = [this] { return timeline_->Now() < until_.load() && !stopping_.load(); };
   if (spinner->state.load() == State::kRefused || !goes_on()) return kNever;
   spinner->state.store(State::kAwake);
@@ -108,7 +108,7 @@ SteadyTime AwakeProcessors::Spin(Spinner* spinner) {
     sched_yield();  // to others of this policy, which do not take precedence by themselves
   } while (goes_on());
   spinner->state.store(State::kAsleep);
-  // who has set a later time meanwhile may have found it awake
+  // a thread that set a later time meanwhile may have seen this one as awake
   return goes_on() ? timeline_->Now() : kNever;
 }
 

@@ -9,12 +9,13 @@
 namespace pliant::server {
 
 // Keeps processors from halting while requests follow each other closely. Client and server of a
-// lockstep take turns, and a processor that halts while it waits for the other one's turn takes
-// tens of microseconds to wake, in a virtual machine in particular.
+// lockstep take turns, and a processor that halts while it waits for the other one takes tens of
+// microseconds to wake, in a virtual machine in particular.
 //
-// On each processor that this process may use spins a thread of policy SCHED_IDLE, over which every
-// other thread of the machine has precedence. These threads sleep until a request comes within
-// `pause` of the last reply, and again when none has come or was answered for `pause`.
+// A thread of policy SCHED_IDLE, over which every other thread of the machine has precedence, spins
+// on each of the first kMaxProcessors processors that this process may use. These threads sleep
+// until a request comes within `pause` of the last reply, and again after `pause` without a request
+// or a reply.
 class AwakeProcessors {
  public:
   static constexpr int kMaxProcessors = 8;
@@ -23,7 +24,7 @@ class AwakeProcessors {
   ~AwakeProcessors();
   AwakeProcessors(const AwakeProcessors&) = delete;
 
-  // From any thread; quick.
+  // Callable from any thread; quick.
   void OnRequest();
   void OnReply();
 
@@ -33,7 +34,7 @@ class AwakeProcessors {
   void Stop();
 
  private:
-  // One processor and its thread, which the system may refuse to give way to others.
+  // One processor and its thread, for which the system may refuse the policy SCHED_IDLE.
   struct Spinner {
     enum class State { kNew, kAsleep, kAwake, kRefused };
     int processor = 0;

@@ -13,8 +13,8 @@ struct ClockMode {
   enum class Kind { kPaused, kStepping, kRealTime, kFreeRun };  // kStepping: on request
   Kind kind = Kind::kPaused;
   double factor = 1;     // simulated seconds a second, when kRealTime
-  std::string client{};  // when kStepping: whose steps are made,
-  int waiting = 0;       // and further requests to step
+  std::string client{};  // when kStepping: client whose steps are made
+  int waiting = 0;       // when kStepping: further requests to step
 };
 
 // Paces steps in real time. Deadlines are absolute, so jitter does not accumulate. Lateness beyond

@@ -9,8 +9,7 @@
 
 namespace pliant::server {
 
-// A world while it is created: how far that is, and whether somebody ended it. Used from any
-// thread.
+// Progress and cancellation of the creation of a world. Used from any thread.
 class Creation {
  public:
   Creation(WorldSettings settings, SteadyTime started)
@@ -26,7 +25,7 @@ class Creation {
     std::lock_guard lock(mutex_);
     if (cancelled_by_.empty()) cancelled_by_ = who;
   }
-  // Who ended it; empty: nobody.
+  // Client that cancelled it; empty: none.
   std::string cancelled_by() const {
     std::lock_guard lock(mutex_);
     return cancelled_by_;

@@ -16,7 +16,7 @@ class StateObserver {
  public:
   virtual ~StateObserver() = default;
 
-  // It observes the changes from `now` on.
+  // The observer receives the changes from `now` on.
   virtual void OnStart(const std::shared_ptr<const physics::Snapshot>& /*now*/) {}
 
   // The step with `inputs` led to `after`. An error pauses the world with this as its fault.
@@ -27,24 +27,24 @@ class StateObserver {
   virtual void OnReset(const std::shared_ptr<const physics::Snapshot>& now) = 0;
   virtual void OnRestore(const std::shared_ptr<const physics::Snapshot>& now) = 0;
 
-  // The world has ended: nothing follows. On the thread that joins it.
+  // The world has ended: no call follows. Called on the thread that joins it.
   virtual void OnEnd() {}
 };
 
-// Keeps what a durable world does, so that it survives the server.
+// Keeps the changes of a durable world, so that it survives the server.
 class Journal : public StateObserver {
  public:
-  // Calls `done` when all that was observed so far survives the process, or with the error for
-  // which it does not. On this thread or another; it must not block.
+  // Calls `done` when all changes so far survive the process, or with the error for which they do
+  // not. Called on this thread or another; it must not block.
   virtual void WhenWritten(std::function<void(const absl::Status&)> done) = 0;
 
   // The folder in which it keeps them.
   virtual const std::string& folder() const = 0;
 
-  // Writes what is left, and a last checkpoint. The world has ended and may be brought back.
+  // Writes pending changes and a last checkpoint. The world has ended and may be recovered.
   virtual void Close() = 0;
 
-  // The world was deleted: removes all of it.
+  // The world was deleted: removes its folder.
   virtual void Discard() = 0;
 };
 

@@ -33,8 +33,8 @@ struct ControlStatus {
 struct Published {
   std::shared_ptr<const physics::Snapshot> snapshot;
   SteadyTime at;              // of this publication
-  std::uint64_t version = 0;  // rises with every publication
-  std::uint32_t epoch = 0;    // rises at every reset and restore
+  std::uint64_t version = 0;  // increases with every publication
+  std::uint32_t epoch = 0;    // increases at every reset and restore
   ClockMode clock;
   std::optional<physics::WorldFault> fault;
   ControlStatus control;

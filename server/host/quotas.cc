@@ -10,8 +10,9 @@
 namespace pliant::server {
 namespace {
 
-// Fitted to the resident memory of servers after a few steps, within a third: worlds of one box, of
-// a pile of 1000, of one soft ball of 30,000 degrees of freedom and of a hundred of 1200.
+// Fitted to the resident memory of servers after a few steps, accurate to a third: worlds of one
+// box, of a pile of 1000 boxes, of one soft ball of 30,000 degrees of freedom and of a hundred of
+// 1200.
 constexpr double kWorldBytes = 250e3;  // threads, queues and buffers
 constexpr double kRigidBytes = 32e3;   // with its contacts
 constexpr double kElementBytes = 600;

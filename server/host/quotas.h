@@ -11,7 +11,7 @@ struct Model;
 
 namespace pliant::server {
 
-// What worlds take of a server.
+// Resources that worlds use.
 struct Usage {
   std::int64_t worlds = 0;
   std::int64_t dofs = 0;    // degrees of freedom
@@ -20,10 +20,10 @@ struct Usage {
   Usage& operator+=(const Usage& other);
 };
 
-// One world of a model. Its memory is an estimate from the sizes of meshes and state.
+// Usage of one world of a model. Its memory is an estimate from the sizes of meshes and state.
 Usage CalcUsage(const physics::Model& model);
 
-// How much that may be; 0: any amount.
+// Maximum usage; 0: no limit.
 struct Quota {
   std::int64_t worlds = 0;
   std::int64_t dofs = 0;

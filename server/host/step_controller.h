@@ -47,7 +47,7 @@ class StepController {
 
   virtual ControlCounters counters() const { return {}; }
 
-  // Client requests, from any thread. Leases and commands are INVALID_ARGUMENT if a controller
+  // Client requests, from any thread. Leases and commands return INVALID_ARGUMENT if a controller
   // takes none.
 
   // Grants or renews a lease on a target. The lease's `world` is left empty.
@@ -60,8 +60,8 @@ class StepController {
   virtual void Stop() {}  // ignores all commands until Resume
   virtual void Resume() {}
 
-  // Inputs of steps through which `commands` hold, whatever time the steps take. Like Advance,
-  // they are called on the host's stepping thread only.
+  // Inputs of steps through which `commands` hold, however long the steps take. Like Advance, the
+  // returned function is called on the host's stepping thread only.
   virtual absl::StatusOr<StepInputs> Hold(const std::vector<v1::TargetCommand>& commands,
                                           SteadyTime now);
 

@@ -6,8 +6,8 @@
 
 namespace pliant::server {
 
-// The start of a UTF-8 text, of at most `max_bytes` bytes and whole characters. A message with a
-// part of a character in a string cannot be read.
+// The start of a UTF-8 text, at most `max_bytes` bytes of whole characters. A protobuf message with
+// an incomplete character in a string cannot be parsed.
 inline std::string Shorten(std::string_view text, std::size_t max_bytes) {
   if (text.size() <= max_bytes) return std::string(text);
   const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; };

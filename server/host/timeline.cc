@@ -16,7 +16,7 @@ constexpr int kBackgroundNice = 5;  // a third of the weight of other threads
 
 void Configure(const Timeline::Thread& thread) {
   pthread_setname_np(pthread_self(), thread.name.substr(0, 15).c_str());
-  // without it the thread is only more in the way of others
+  // failure is harmless: the thread then competes more with others
   if (thread.in_background) setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kBackgroundNice);
 }
 
@@ -42,7 +42,7 @@ class ThreadWorker final : public Timeline::Worker {
     if (running_ || stopping_) return false;
     const SteadyTime awaited = due_;
     RunJob(lock);
-    // the thread waits until `awaited`, or slept through what happened meanwhile
+    // the thread waits until `awaited`, or missed a wake-up meanwhile
     if (due_ < awaited || woken_ || stopping_) wake_.notify_one();
     return true;
   }

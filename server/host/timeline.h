@@ -10,20 +10,20 @@ namespace pliant::server {
 using SteadyTime = std::chrono::steady_clock::time_point;
 inline constexpr SteadyTime kNever = SteadyTime::max();
 
-// Time as the server sees it, and the threads that wait for it. Whatever reads a clock or waits is
-// given a timeline, so that a simulation can run the server in virtual time.
+// The clock of the server, and the threads that wait for it. Code that reads a clock or waits uses
+// a timeline, so that a simulation can run the server in virtual time.
 class Timeline {
  public:
-  // A job that is run again and again, and never by two threads at once.
+  // A job that is run repeatedly, and never by two threads at once.
   class Worker {
    public:
     virtual ~Worker() = default;
 
-    // Runs the job soon, from now on even if it is running.
+    // Runs the job soon; once more after it returns if it is running.
     virtual void Wake() = 0;
 
-    // Runs the job once on the calling thread, which spares the wait for another one. False when it
-    // is running already, or must not run here; then nothing has happened.
+    // Runs the job once on the calling thread, which avoids the wait for another one. Returns
+    // false, and does nothing, if it is running already or must not run here.
     virtual bool TryRun() { return false; }
 
     // Returns when the job is not running and will not run again. Idempotent; do not call it from
@@ -31,10 +31,10 @@ class Timeline {
     virtual void Stop() = 0;
   };
 
-  // How the system knows a worker.
+  // Name and priority of a worker's thread.
   struct Thread {
     std::string name = "worker";  // in tools such as top; at most 15 characters are kept
-    bool in_background = false;   // gets less of a busy processor than others
+    bool in_background = false;   // has a lower priority than others
   };
 
   virtual ~Timeline() = default;

@@ -27,8 +27,8 @@ class WorkQueue {
   // with the text of an exception.
   void Post(std::function<void()> job, std::function<void(const absl::Status&)> fail);
 
-  int size() const { return static_cast<int>(workers_.size()); }  // number of its threads
-  std::size_t length() const;                                     // of the jobs that wait
+  int size() const { return static_cast<int>(workers_.size()); }  // number of threads
+  std::size_t length() const;                                     // number of waiting jobs
 
   // Fails waiting and further jobs. Does not wait for those that run.
   void Cancel();

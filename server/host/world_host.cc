@@ -15,10 +15,11 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-// Interval at which viewers see a state during a long request.
+// Interval of publications during a long request.
 constexpr auto kProgressInterval = std::chrono::milliseconds(10);
 
-// Steps made by threads that wait for other clients, too: about as long as to wake another thread.
+// Maximum time of steps made by threads that also serve other clients: about the time to wake
+// another thread.
 constexpr double kQuickStep = 0.2e-3;  // [s]
 constexpr std::size_t kMaxSmallShapes = 16;
 constexpr int kMaxSmallDofs = 48;
@@ -34,7 +35,7 @@ int FindNotFinite(const physics::Model& model, const physics::State& state) {
   return -1;
 }
 
-// Whether no step can take long, whatever happens in it: a few bodies of simple shapes.
+// True if every step is quick, whatever happens in it: a few bodies of simple shapes.
 bool IsSmall(const physics::Model& model) {
   const auto is_mesh = [](const physics::Shape& shape) {
     return std::holds_alternative<physics::ConvexMesh>(shape.geometry) ||
@@ -183,7 +184,7 @@ void WorldHost::PostChange(std::function<absl::Status()> change, Done done) {
         [shared_done](const absl::Status& status) { (*shared_done)(status); }});
 }
 
-// Replies with the state as it is now, when that survives the process.
+// Replies with the present state, once it survives the process.
 void WorldHost::ReplyWhenWritten(Done done) {
   if (journal_ == nullptr) return done(latest());
   journal_->WhenWritten(
@@ -196,7 +197,7 @@ void WorldHost::ReplyWhenWritten(Done done) {
       });
 }
 
-// Takes a snapshot after a change other than a step, and reports it to those who observe changes.
+// Takes a snapshot after a change other than a step, and reports it to the observers.
 void WorldHost::Observe(
     void (StateObserver::*change)(const std::shared_ptr<const physics::Snapshot>&)) {
   snapshot_ = world_.TakeSnapshot();

@@ -32,8 +32,8 @@ struct CallLimits {
   std::shared_ptr<const std::atomic<bool>> cancelled;  // may be null
 };
 
-// Who asks for steps. `on_wait` is called on the stepping thread if there are requests ahead of it,
-// with their number.
+// The sender of a request for steps. `on_wait` is called on the stepping thread with the number of
+// requests ahead of it, if there are any.
 struct StepCaller {
   std::string name;
   std::function<void(int ahead)> on_wait;
@@ -45,7 +45,7 @@ struct StepCaller {
 class PublicationListener {
  public:
   virtual ~PublicationListener() = default;
-  virtual void OnPublish() = 0;  // on the stepping thread, mostly; must be quick
+  virtual void OnPublish() = 0;  // usually on the stepping thread; must be quick
 };
 
 struct HostCounters {
@@ -62,8 +62,8 @@ struct HostCounters {
 
 // One world with the worker that steps it.
 //
-// Other threads access it in two ways only: through the bounded mailbox of requests, and through
-// the pointer to the last published state. Requests are executed in order, between steps, on the
+// Other threads access it only through the bounded mailbox of requests and through the pointer to
+// the last published state. Requests are executed in order, between steps, on the
 // stepping thread; `done` is called there too, exactly once, and must not block. A thread that
 // lends itself for a step (StepCaller) is the stepping thread meanwhile. A step that fails, does
 // not converge or is not finite pauses this world with a fault and leaves it at a valid state;
@@ -97,14 +97,14 @@ class WorldHost {
   SteadyTime last_use() const { return last_use_.load(std::memory_order_relaxed); }
 
   std::shared_ptr<const Published> latest() const;
-  // Of a durable world: the latest state that survives the process. Otherwise as latest().
+  // The latest state of a durable world that survives the process; otherwise the same as latest().
   std::shared_ptr<const Published> latest_written() const;
   bool is_durable() const { return journal_ != nullptr; }
   Journal* journal() const { return journal_.get(); }
   HostCounters counters() const;
 
   // Advances a paused world. Requests to step are served one after the other. Errors:
-  // FAILED_PRECONDITION when it runs in time, RESOURCE_EXHAUSTED when kMaxRuns are waiting,
+  // FAILED_PRECONDITION when the world is running, RESOURCE_EXHAUSTED when kMaxRuns are waiting,
   // DEADLINE_EXCEEDED and CANCELLED when `limits` ended it between two steps, ABORTED when a step
   // failed or when another request ended it, saying by whom. Completed steps are kept. `inputs` of
   // its steps are those of the controller if not given.
@@ -121,7 +121,7 @@ class WorldHost {
 
   // Calls `observer` for every change of the state from now on, until it is removed.
   void AddObserver(std::shared_ptr<StateObserver> observer, Done done);
-  // It is not called any more when `done` is.
+  // `observer` is not called any more when `done` is.
   void RemoveObserver(std::shared_ptr<StateObserver> observer, Done done);
 
   // Notifies `listener` of publications as long as it exists. Adding it again changes nothing.
@@ -176,7 +176,7 @@ class WorldHost {
   const std::unique_ptr<StepController> controller_;
   const std::shared_ptr<const WorldSettings> settings_;
   const Usage usage_;
-  const bool is_small_;  // no step of it takes long
+  const bool is_small_;  // all its steps are quick
   Timeline* const timeline_;
   const std::shared_ptr<Journal> journal_;  // null: not durable
 

@@ -89,7 +89,7 @@ absl::StatusOr<std::shared_ptr<WorldHost>> WorldRegistry::Open(Reservation reser
     if (!closed_.ok()) return closed_;
     if (const std::string who = reservation.creation().cancelled_by(); !who.empty())
       return absl::AbortedError(absl::StrCat("the creation of worlds/", id, " was ended by ", who));
-    needed.worlds = 0;  // it is counted since it was reserved
+    needed.worlds = 0;  // the world has been counted since its reservation
     if (absl::Status status = CheckQuotas(needed, owner); !status.ok()) return status;
     worlds_[id] = host;
     creations_.erase(id);
@@ -190,7 +190,7 @@ SteadyTime WorldRegistry::Tend() {
   return RemoveIdle();
 }
 
-// Removes worlds that were idle for too long. Returns the time when the next one may have been.
+// Removes worlds that were idle for too long. Returns the earliest time at which another may be.
 SteadyTime WorldRegistry::RemoveIdle() {
   const SteadyTime now = options_.timeline->Now();
   SteadyTime next = kNever;

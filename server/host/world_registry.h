@@ -52,8 +52,8 @@ class WorldRegistry {
   ~WorldRegistry();
 
   // Reserves an id; an empty one lets the registry pick world-N. INVALID_ARGUMENT, ALREADY_EXISTS,
-  // RESOURCE_EXHAUSTED when the server or the owner has as many worlds as it may have, or half of
-  // the server's are being created; UNAVAILABLE once it closes.
+  // RESOURCE_EXHAUSTED when the server or the owner has its maximum number of worlds, or half of
+  // the server's are being created; UNAVAILABLE once the registry closes.
   absl::StatusOr<Reservation> Reserve(std::string id, const WorldSettings& settings = {});
 
   // Starts a world under a reserved id. RESOURCE_EXHAUSTED, naming quota and need; ABORTED when the
@@ -76,7 +76,7 @@ class WorldRegistry {
     std::shared_ptr<WorldHost> host;     // null while it is created
     std::shared_ptr<Creation> creation;  // null afterwards
   };
-  // Both, at one time, by id.
+  // All worlds and creations at one time, by id.
   std::vector<Entry> ListWithCreations() const;
 
   // Quotas of worlds that are created from now on.

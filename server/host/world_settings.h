@@ -12,14 +12,14 @@ class CreateWorldRequest;
 
 namespace pliant::server {
 
-// What its creator says about a world. Nothing of it affects the world's motion.
+// Settings of a world by its creator, which do not affect its motion.
 struct WorldSettings {
   std::map<std::string, std::string> labels;
   std::string owner;  // client that created it
-  // From which its model can be built again; null if it was not created on request.
+  // The request from which its model can be built again; null if it was not created by one.
   std::shared_ptr<const v1::CreateWorldRequest> source;
-  bool durable = false;  // it survives the server
-  // A world that nobody uses for so long is deleted; max: never.
+  bool durable = false;  // it survives restarts of the server
+  // Time without use after which the world is deleted; max: never.
   SteadyTime::duration idle_timeout = SteadyTime::duration::max();
 };
 

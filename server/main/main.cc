@@ -16,14 +16,14 @@
 namespace pliant::server {
 namespace {
 
-// Whether no command is named: `pliantd` and `pliantd --http-port 8080` serve.
+// True if no command is named: `pliantd` and `pliantd --http-port 8080` serve.
 bool NamesNoCommand(const std::vector<std::string>& arguments) {
   if (arguments.empty()) return true;
   const std::string& first = arguments.front();
   return first.rfind("-", 0) == 0 && first != "-h" && first != "--help" && first != "--version";
 }
 
-// Hint at the help for the command that was named, or for all commands.
+// Reference to the help for the command that was named, or for all commands.
 std::string HintFor(const CLI::App& pliantd) {
   const std::vector<CLI::App*> chosen = pliantd.get_subcommands();
   return chosen.empty()

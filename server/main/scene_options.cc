@@ -18,9 +18,10 @@ void AddSceneOptions(CLI::App* command, SceneArguments* arguments) {
       ->allow_extra_args(false);
   command->add_flag("--repair", arguments->repair,
                     "Reorient inverted tetrahedra, drop degenerate and duplicate ones");
-  command->add_flag("--strict", arguments->strict,
-                    "Take warnings of the scene for errors; a run ends at the first step that does "
-                    "not converge, or that relaxes or leaves out something");
+  command->add_flag(
+      "--strict", arguments->strict,
+      "Treat warnings about the scene as errors; a run ends at the first step that does "
+      "not converge, or that relaxes or leaves out something");
 }
 
 }  // namespace pliant::server

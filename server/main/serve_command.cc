@@ -11,19 +11,19 @@
 namespace pliant::server {
 namespace {
 
-// What is wrong with the origin of a page, a scheme and a host without a path; or "".
+// Checks the origin of a page: a scheme and a host without a path. Returns the error, or "".
 std::string IsOrigin(const std::string& value) {
   const std::size_t host = value.find("://");
   const bool has_scheme = value.rfind("http://", 0) == 0 || value.rfind("https://", 0) == 0;
   if (has_scheme && host + 3 < value.size() &&
       value.find_first_of("/?#* ", host + 3) == std::string::npos)
     return "";
-  return "\"" + value + "\" is no origin; expected e.g. https://lab.example:8443";
+  return "\"" + value + "\" is not an origin; expected e.g. https://lab.example:8443";
 }
 
 std::string IsHostName(const std::string& value) {
   if (!value.empty() && value.find_first_of(":/?#* ") == std::string::npos) return "";
-  return "\"" + value + "\" is no name of a host; expected e.g. lab.example, without a port";
+  return "\"" + value + "\" is not the name of a host; expected e.g. lab.example, without a port";
 }
 
 absl::StatusOr<Quotas> ReadQuotas(std::vector<std::string> arguments);
@@ -55,8 +55,8 @@ class ServeCommand final : public Command {
     app_->add_option_function<int>(
             "--spin-lockstep",
             [this](int microseconds) { options_.spin_lockstep = 1e-6 * microseconds; },
-            "Keep processors awake for so long between requests to step that follow each other "
-            "[µs], e.g. 200, by threads that run when nothing else does (default 0: let them halt)")
+            "Keep processors awake for up to this time between requests to step [µs], e.g. 200, by "
+            "threads that run only when a processor is idle (default 0: let processors halt)")
         ->check(CLI::Range(0, 100000));
     app_->add_option("--data-dir", options_.data_dir,
                      "Folder of durable worlds and recordings (default: none are kept)");
@@ -69,8 +69,8 @@ class ServeCommand final : public Command {
             "since the oldest (default 2)")
         ->check(CLI::Range(1, 1000));
     app_->add_option("--scenes-dir", options_.scenes_dir,
-                     "Folder of the scenes that clients may create worlds from, by name "
-                     "(default: those that come with it)");
+                     "Folder of the scenes from which clients may create worlds by name "
+                     "(default: those that come with the server)");
     app_->add_option("--viewer-dir", options_.viewer_dir,
                      "Folder of the built viewer (default: where it was built or installed)");
     AddQuotas();
@@ -106,7 +106,7 @@ class ServeCommand final : public Command {
   }
 
  private:
-  // Limits on what worlds take: all of them, those of one user, and each one.
+  // Quotas of all worlds, of those of one user, and of each one.
   void AddQuotas() {
     Quotas& quotas = options_.quotas;
     AddCount("--max-worlds", "Maximum number of worlds (default 32)", &quotas.server.worlds)
@@ -144,16 +144,17 @@ class ServeCommand final : public Command {
     certificate->needs(key);
     key->needs(certificate);
     app_->add_option("--client-ca", options_.client_ca,
-                     "Authorities (PEM) one of which must have signed a client's certificate "
+                     "Authorities (PEM), one of which must have signed a client's certificate "
                      "(default: clients need none)")
         ->needs(certificate);
     app_->add_option("--tokens", options_.tokens_file,
-                     "File of tokens, which `pliantd token` adds to; every client needs one");
+                     "File of tokens, made by `pliantd token`; every client needs one of them");
     CLI::Option* keys = app_->add_option(
         "--jwt-keys", options_.jwt_keys,
         "Public keys (PEM, or a JSON Web Key Set) that verify JSON Web Tokens: RS256, "
         "ES256 and EdDSA");
-    app_->add_option("--jwt-audience", options_.jwt_audience, "This server, as JWTs name it")
+    app_->add_option("--jwt-audience", options_.jwt_audience,
+                     "Name of this server in the `aud` of JWTs")
         ->needs(keys);
     app_->add_option("--jwt-issuer", options_.jwt_issuer, "Issuer of the JWTs (default: any)")
         ->needs(keys);

@@ -16,18 +16,19 @@ class TokenCommand final : public Command {
     app_->add_option("--role", entry_.role,
                      "viewer: watch, and stop worlds; operator: change worlds, too; admin: all")
         ->required();
-    app_->add_option("--worlds", entry_.worlds,
-                     "Labels of the worlds that it is for, e.g. team=soft,stage!=live (default: "
-                     "all worlds)");
+    app_->add_option(
+        "--worlds", entry_.worlds,
+        "Labels of the worlds for which it is valid, e.g. team=soft,stage!=live (default: "
+        "all worlds)");
     app_->add_option("--expires", entry_.expires,
-                     "Time from which it is refused, e.g. 2030-01-31T12:00:00Z (default: never)");
+                     "Time at which it expires, e.g. 2030-01-31T12:00:00Z (default: never)");
     app_->add_option("--tokens", path_,
                      "File of tokens, to which its hash is added; see `pliantd serve --tokens`")
         ->required();
     app_->footer(
         "Prints the token. It is not stored anywhere: only its hash is. A running server reads "
         "the\n"
-        "file again on SIGHUP. Remove a line to withdraw its token.\n"
+        "file again on SIGHUP. Remove a line to revoke its token.\n"
         "\n"
         "Examples:\n"
         "  pliantd token --name alice --role operator --tokens tokens.yaml\n"

@@ -32,7 +32,7 @@ class Recordings {
   // there are too many, and errors of the disk.
   absl::StatusOr<std::shared_ptr<WorldRecording>> Start(WorldRecording::Options options);
 
-  // A recording that is written, or was since the server started; null if there is none.
+  // A recording that is or was written since the server started; null if there is none.
   std::shared_ptr<WorldRecording> Find(const std::string& id) const;
 
   absl::StatusOr<v1::Recording> Describe(const std::string& id) const;  // NOT_FOUND

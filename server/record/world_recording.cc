@@ -86,7 +86,7 @@ absl::Status WorldRecording::OnStep(const physics::Inputs& inputs,
   entry.steps.set_time(after->state.time);
   entry.steps.set_count(1);
   {
-    // steps without inputs that wait to be written are one entry
+    // consecutive pending steps without inputs are one entry
     std::lock_guard lock(mutex_);
     Entry* last = pending_.empty() ? nullptr : &pending_.back();
     if (!ended_ && last != nullptr && last->kind == Entry::Kind::kSteps && is_empty &&
@@ -227,11 +227,11 @@ absl::Status WorldRecording::WriteEntry(const Entry& entry) {
       event.mutable_end()->set_reason(entry.reason);
       break;
   }
-  if (entry.snapshot == nullptr) return absl::OkStatus();  // it ended before it began
+  if (entry.snapshot == nullptr) return absl::OkStatus();  // it ended before its start
   const physics::State& state = entry.snapshot->state;
   event.set_step(state.step);
   event.set_time(state.time);
-  // the state at the end comes before the end, the others after what led to them
+  // the state at the end precedes the end event; other states follow their events
   absl::Status status;
   if (entry.kind == Entry::Kind::kEnd) status = WriteState(*entry.snapshot, false);
   if (status.ok()) status = WriteMessage(events_, state.time, event);

@@ -20,9 +20,8 @@
 
 namespace pliant::server {
 
-// One recording of a world that runs. The stepping thread only notes what happens; frames are
-// encoded and written by another thread. No step is left out; of frames, those are that it cannot
-// keep up with.
+// One recording of a running world. The stepping thread only queues entries; another thread encodes
+// and writes them. Every step is recorded; frames are skipped when that thread cannot keep up.
 class WorldRecording : public StateObserver {
  public:
   static constexpr std::size_t kMaxPending = 100'000;  // entries that are not written yet
@@ -35,7 +34,7 @@ class WorldRecording : public StateObserver {
     std::map<std::string, std::string> labels;
     std::string path;
     v1::RecordingStart start;  // without the state
-    // Files of the scene that the recording keeps: where they are now, by their paths in the scene.
+    // Files of the scene that the recording keeps: present paths, by their paths in the scene.
     std::map<std::string, std::string> files{};
     std::optional<FrameChoice> frames;
     std::shared_ptr<const FrameLayout> layout{};  // of the model, shared with its streams
@@ -54,17 +53,18 @@ class WorldRecording : public StateObserver {
   void OnRestore(const std::shared_ptr<const physics::Snapshot>& now) override;
   void OnEnd() override { End("the world ended", nullptr); }
 
-  // Ends it, for a reason or on request (empty). `done` is called when the file is finished.
+  // Ends the recording, for a reason or on request (empty). `done` is called when the file is
+  // finished.
   void End(const std::string& reason, std::function<void()> done);
 
-  // A turn of the thread. Returns false when it has ended and the file is closed.
+  // Writes what is pending. Returns false when the recording has ended and the file is closed.
   bool Write();
 
   v1::Recording Describe() const;
   const std::string& world() const { return options_.world; }
 
  private:
-  // What happened, and the state after it where that is needed.
+  // A change of the world, and the state after it where that is needed.
   struct Entry {
     enum class Kind { kStart, kSteps, kReset, kRestore, kEnd } kind = Kind::kSteps;
     v1::RecordedSteps steps{};
@@ -95,7 +95,7 @@ class WorldRecording : public StateObserver {
   double next_frame_ = 0;  // [s]
   SteadyTime next_hash_;
   std::shared_ptr<const physics::Snapshot> now_;
-  bool ended_ = false;  // nothing is noted any more
+  bool ended_ = false;  // further changes are ignored
   std::vector<std::function<void()>> done_;
   bool closed_ = false, complete_ = false;
   std::string end_reason_;
@@ -108,7 +108,7 @@ class WorldRecording : public StateObserver {
   SteadyTime last_flush_;
 };
 
-// Reads what the metadata of a file has of its recording.
+// Sets the fields of a recording that are in the metadata of its file.
 void ReadRecordingMetadata(const std::map<std::string, std::string>& metadata,
                            v1::Recording* recording);
 

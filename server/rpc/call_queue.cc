@@ -7,7 +7,7 @@
 
 namespace pliant::server {
 
-// The next call, for which there is a place.
+// The place for the next call.
 class CallQueue::Next final : public Completion {
  public:
   explicit Next(CallQueue* queue) : queue_(queue), arrival_(std::make_unique<Arrival>(queue)) {}
@@ -54,7 +54,7 @@ void CallQueue::Stop() {
   }
   queue_->Shutdown();
   if (thread_.joinable()) return thread_.join();
-  Run();  // what was asked for has failed
+  Run();  // handles the operations that have failed
 }
 
 void CallQueue::Enter() {

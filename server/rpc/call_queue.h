@@ -16,12 +16,12 @@ class ServerCompletionQueue;
 
 namespace pliant::server {
 
-// Receives all calls of a gRPC server, and reports the ends of their operations, on one thread.
-// gRPC hands each event of a connection from thread to thread where several wait for them, which
-// costs more than the event itself.
+// Receives all calls of a gRPC server, and reports the completion of their operations, on one
+// thread. If several threads waited for events, gRPC would hand each event of a connection from one
+// to another, which costs more than the event itself.
 class CallQueue {
  public:
-  // Makes what serves a call; it deletes itself.
+  // Makes the object that serves a call, which deletes itself.
   using Serve = std::function<void(std::unique_ptr<Arrival>)>;
 
   // Registers itself with the server that is built.
@@ -29,7 +29,8 @@ class CallQueue {
   ~CallQueue();
 
   void Start(Serve serve);  // when the server has started
-  // When it has shut down, or has failed to start: waits until every call is destroyed. Idempotent.
+  // Waits until every call is destroyed; call it when the server has shut down or failed to start.
+  // Idempotent.
   void Stop();
 
  private:
@@ -46,7 +47,7 @@ class CallQueue {
   Pacing pacing_;
   std::mutex mutex_;
   std::condition_variable left_;
-  int calls_ = 0;  // that are not destroyed
+  int calls_ = 0;  // not destroyed yet
   std::thread thread_;
   bool stopped_ = false;
 };

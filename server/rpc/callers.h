@@ -17,8 +17,8 @@ namespace pliant::server {
 class Connections;
 class Handlers;
 
-// Callers of the gRPC server: one for each connection that has calls under way, and for each token
-// that it uses.
+// Callers of the gRPC server: one for each connection with calls in progress and each token that it
+// uses.
 class Callers {
  public:
   // Both outlive the callers.
@@ -29,7 +29,7 @@ class Callers {
   Call MakeCall(const grpc::ServerContextBase& context,
                 std::shared_ptr<const std::atomic<bool>> cancelled);
 
-  // Counts the calls that wait for their one reply; the number with this one.
+  // Counts the unary calls in progress. EnterUnary returns their number, including the new one.
   int EnterUnary() { return unary_.fetch_add(1) + 1; }
   void LeaveUnary() { unary_.fetch_sub(1); }
 

@@ -26,7 +26,7 @@ class CommandCall final : public RpcCall {
   CommandCall(Handlers* handlers, const Call& call, std::unique_ptr<Arrival> arrival)
       : RpcCall(std::move(arrival)) {
     feedback_ = std::make_shared<CommandFeedback>(
-        handlers, call, [this](const v1::CommandResponse& response) { Tell(response); });
+        handlers, call, [this](const v1::CommandResponse& response) { SendFeedback(response); });
     feedback_->Open();
     watch_ =
         StreamWatch::Open(handlers, call.caller, [this](const absl::Status& why) { End(why); });
@@ -52,7 +52,7 @@ class CommandCall final : public RpcCall {
   }
 
   // Fills the feedback slot, which holds the latest response only.
-  void Tell(const v1::CommandResponse& response) {
+  void SendFeedback(const v1::CommandResponse& response) {
     std::lock_guard lock(mutex_);
     slot_ = response;
     if (!writing_) WriteNext();

@@ -26,15 +26,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Time in which a connection beyond the limits can make a call and read why it is refused, and
-// how many of these there may be at once; others are closed without a word.
+// Time in which a connection beyond the limits can make a call and read why it is refused, and the
+// maximum number of such connections; others are closed without a reason.
 constexpr std::chrono::milliseconds kRefusalTime{1000};
 constexpr int kMaxRefused = 64;
 constexpr int kAcceptRetryMs = 100;  // without descriptors
-// An answer that the peer's machine does not acknowledge for so long ends the connection [ms].
+// Data that the peer's machine does not acknowledge for this time ends the connection [ms].
 constexpr unsigned kUserTimeoutMs = 5000;
 
-// Address and port, as `peer` of a call has them after its scheme.
+// Address and port, as in `peer` of a call after its scheme.
 std::string NameOf(const sockaddr_storage& address) {
   char text[INET6_ADDRSTRLEN] = "";
   if (address.ss_family == AF_INET) {
@@ -79,8 +79,8 @@ void Watch(int events, int socket, std::uint32_t what) {
 
 }  // namespace
 
-// One that is open, or refused and not yet closed. Its descriptor is a copy of gRPC's: it hangs up
-// when gRPC closes its own, since that shuts the connection down.
+// A connection that is open, or refused and not yet closed. Its descriptor duplicates gRPC's, and
+// reports a hang-up when gRPC shuts the connection down.
 struct Connections::Connection {
   std::string peer;
   Peers::Place place;                     // none if refused
@@ -149,7 +149,7 @@ void Connections::Stop() {
   const std::uint64_t one = 1;
   if (!thread_.joinable()) return;
   if (write(wake_, &one, sizeof one) == sizeof one) thread_.join();
-  shutdown(listener_, SHUT_RD);  // who connects now is refused
+  shutdown(listener_, SHUT_RD);  // refuses further connections
 }
 
 absl::Status Connections::Check(const std::string& peer) const {
@@ -164,7 +164,7 @@ absl::Status Connections::Check(const std::string& peer) const {
 void Connections::Run() {
   std::array<epoll_event, 64> events{};
   while (true) {
-    // refused ones are closed in time; otherwise only events count
+    // time out to close refused connections; otherwise wait for events only
     const int timeout = refused_count_.load() > 0 ? kAcceptRetryMs : -1;
     const int count = epoll_wait(events_, events.data(), events.size(), timeout);
     for (int i = 0; i < count; ++i) {
@@ -249,7 +249,7 @@ void Connections::Forget(int number) {
   close(number);
 }
 
-// Shuts down what was refused a while ago; gRPC notices and closes it.
+// Shuts down connections that were refused kRefusalTime ago; gRPC then closes them.
 void Connections::CloseRefused() {
   if (refused_count_.load() == 0) return;
   const Clock::time_point now = Clock::now();

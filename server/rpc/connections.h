@@ -18,9 +18,9 @@ class ExternalConnectionAcceptor;
 
 namespace pliant::server {
 
-// Accepts the connections of the gRPC port on a thread of its own, and hands them to gRPC, which
-// cannot count them. One beyond the limits is served for a moment, in which its calls are refused
-// with the reason, and is closed then.
+// Accepts the connections of the gRPC port on a separate thread, and hands them to gRPC, which
+// cannot count them. A connection beyond the limits is served for a short time, in which its calls
+// are refused with the reason, and is then closed.
 class Connections {
  public:
   struct Limits {
@@ -29,7 +29,7 @@ class Connections {
   };
 
   // Listens on an address of either family. UNAVAILABLE when the port is taken, INVALID_ARGUMENT
-  // when `bind` is no address.
+  // when `bind` is not an address.
   static absl::StatusOr<std::unique_ptr<Connections>> Listen(
       const std::string& bind, int port, const Limits& limits,
       std::shared_ptr<ConnectionCounters> counters);

@@ -25,16 +25,16 @@
 namespace pliant::server {
 namespace {
 
-constexpr int kReceiveWindow = 1 << 20;  // what a client may send ahead [B]
+constexpr int kReceiveWindow = 1 << 20;  // unread data that a client may send [B]
 constexpr std::size_t kMemoryQuota = std::size_t{512} << 20;
-constexpr int kAgeGraceMs = 10'000;  // in which calls of a connection that is too old can end
+constexpr int kAgeGraceMs = 10'000;  // time for the calls of a connection that is too old to end
 constexpr unsigned kRefreshSeconds = 1;
 
 int ToMs(std::chrono::milliseconds time) {
   return static_cast<int>(time.count());
 }
 
-// What gRPC says is mostly about clients, such as failed handshakes, and must not fill the log.
+// Messages of gRPC mostly concern clients, such as failed handshakes, and must not fill the log.
 void LogFromGrpc(gpr_log_func_args* what) {
   spdlog::debug("event=grpc reason=\"{}\"", what->message);
 }
@@ -87,7 +87,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(Handlers* handlers
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10'000);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 256);
-  // it would measure each connection with pings, to adapt the window for what clients send
+  // disable the probes that would adapt the receive window by pings on each connection
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kReceiveWindow);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, ToMs(options.max_idle));
@@ -109,7 +109,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(Handlers* handlers
   return server;
 }
 
-// The methods of the table, of health and of reflection.
+// Adds the methods of the table, of health and of reflection.
 void GrpcServer::AddMethods(Handlers* handlers) {
   for (const Method& method : Methods()) {
     const std::string service = method.name.substr(0, method.name.find('/'));

@@ -48,7 +48,7 @@ class GrpcServer {
 
   int port() const;
   void StopServing();                                // health of every service is NOT_SERVING
-  void Shutdown(std::chrono::milliseconds timeout);  // calls still open then are cancelled
+  void Shutdown(std::chrono::milliseconds timeout);  // cancels calls that are still open then
 
  private:
   using Serve = std::function<void(std::unique_ptr<Arrival>)>;

@@ -60,7 +60,7 @@ class Health::CheckCall final : public RpcCall {
   grpc::ByteBuffer in_;
 };
 
-// Sends the status, and again when it changes. A change while the client is slow is not lost.
+// Sends the status at first and after each change. A slow client receives the latest one.
 class Health::WatchCall final : public RpcCall {
  public:
   WatchCall(Health* health, std::unique_ptr<Arrival> arrival)

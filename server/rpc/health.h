@@ -14,7 +14,7 @@ namespace pliant::server {
 inline constexpr char kCheckHealth[] = "grpc.health.v1.Health/Check";
 inline constexpr char kWatchHealth[] = "grpc.health.v1.Health/Watch";
 
-// The health service of gRPC: whether the server, and each of its services, serves.
+// The health service of gRPC: the serving status of the server and of each of its services.
 class Health {
  public:
   // `services` are full names. All serve from the start.

@@ -13,7 +13,7 @@ namespace {
 
 using grpc::ByteBuffer;
 
-// A call that replies once, and that its client may cancel while it runs.
+// A call with one reply, which its client may cancel while it runs.
 class UnaryCall final : public RpcCall {
  public:
   UnaryCall(Handlers* handlers, Callers* callers, std::string_view method,
@@ -23,7 +23,7 @@ class UnaryCall final : public RpcCall {
         callers_(callers),
         method_(method),
         call_(callers->MakeCall(context(), cancelled_)) {
-    // several clients are served at the same time, by other threads
+    // several calls at the same time are served by other threads
     call_.lends_thread = callers_->EnterUnary() == 1;
     StartRead(&request_);
   }

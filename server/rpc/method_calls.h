@@ -18,7 +18,7 @@ void ServeCommand(Handlers* handlers, Callers* callers, std::unique_ptr<Arrival>
 // Ends a call that is not served.
 void Refuse(std::unique_ptr<Arrival> arrival, const absl::Status& why);
 
-// The caller of a stream, who may open it; or the reason why not.
+// Returns the call of a stream that its caller may open, or the reason for refusing it.
 absl::StatusOr<Call> AdmitStream(Handlers* handlers, Callers* callers, std::string_view method,
                                  const Arrival& arrival);
 

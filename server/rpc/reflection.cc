@@ -21,7 +21,7 @@ using grpc::reflection::v1alpha::FileDescriptorResponse;
 using grpc::reflection::v1alpha::ServerReflectionRequest;
 using grpc::reflection::v1alpha::ServerReflectionResponse;
 
-// The file and all that it imports, each once.
+// Adds the file and all that it imports, each once.
 void AddFiles(const FileDescriptor* file, std::set<const FileDescriptor*>* added,
               FileDescriptorResponse* response) {
   if (!added->insert(file).second) return;
@@ -71,7 +71,7 @@ ServerReflectionResponse Answer(const ServerReflectionRequest& request,
   return response;
 }
 
-// Answers each request of its stream. A client that is gone ends it: reading fails then.
+// Answers each request of its stream. The call ends when reading fails because the client is gone.
 class ReflectionCall final : public RpcCall {
  public:
   ReflectionCall(const std::vector<std::string>* services, std::unique_ptr<Arrival> arrival)

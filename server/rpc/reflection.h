@@ -10,8 +10,8 @@ namespace pliant::server {
 
 inline constexpr char kReflect[] = "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
 
-// The reflection service of gRPC: lists `services`, and describes every file that is linked in, to
-// clients that have no .proto files. `services` outlive the call.
+// The reflection service of gRPC: lists `services`, and describes every linked .proto file to
+// clients that do not have it. `services` outlive the call.
 void ServeReflection(const std::vector<std::string>* services, std::unique_ptr<Arrival> arrival);
 
 }  // namespace pliant::server

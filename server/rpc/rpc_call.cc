@@ -5,7 +5,7 @@
 namespace pliant::server {
 namespace {
 
-// gRPC gives back the pointer as it was given.
+// gRPC returns this pointer when the operation completes.
 void* TagOf(Completion* completion) {
   return completion;
 }

@@ -20,7 +20,7 @@ class Completion {
   virtual void Complete(bool ok) = 0;
 };
 
-// A call as gRPC brings it: its headers, and the stream of its messages.
+// A call as received from gRPC: its headers, and the stream of its messages.
 class Arrival {
  public:
   explicit Arrival(CallQueue* queue);
@@ -56,7 +56,7 @@ class RpcCall {
 
   const grpc::GenericServerContext& context() const { return arrival_->context_; }
 
-  // One of each at a time. The buffer to read into must outlive the operation.
+  // Only one operation of each kind may be in progress. The buffer to read into must outlive it.
   void StartRead(grpc::ByteBuffer* message);
   void StartWrite(const grpc::ByteBuffer& message);
   void Finish(const grpc::Status& status);
@@ -79,13 +79,13 @@ class RpcCall {
   virtual void OnReadDone(bool /*ok*/) {}
   virtual void OnWriteDone(bool /*ok*/) {}
   virtual void OnCancel() {}  // the client has cancelled the call or is gone
-  virtual void OnDone() {}    // nothing follows
+  virtual void OnDone() {}    // no call follows
 
   void Finished(bool /*ok*/) {}
   void Release();
 
   const std::unique_ptr<Arrival> arrival_;
-  // Operations under way; at first the end of the call, and its finish.
+  // Operations in progress, initially the end of the call and its finish.
   std::atomic<int> awaited_{2};
   Operation read_{this, &RpcCall::OnReadDone};
   Operation write_{this, &RpcCall::OnWriteDone};

@@ -51,7 +51,7 @@ class SubscribeCall final : public RpcCall, public FrameSink {
 
  private:
   void OnReadDone(bool ok) override {
-    // a client that has nothing more to say still receives frames, until it cancels the call
+    // a client that has closed its side still receives frames, until it cancels the call
     if (!ok && stream_ != nullptr) return;
     if (!ok) return End(absl::OkStatus(), false);
     v1::SubscribeRequest request;
@@ -88,7 +88,7 @@ class SubscribeCall final : public RpcCall, public FrameSink {
     // a stuck write may take minutes to report: finish without it
     std::lock_guard lock(mutex_);
     if (!ending_) ending_ = absl::CancelledError("the client disconnected");
-    tell_ = false;
+    notify_ = false;
     Finish();
   }
 
@@ -97,11 +97,11 @@ class SubscribeCall final : public RpcCall, public FrameSink {
     if (stream_ != nullptr) stream_->Close();
   }
 
-  void End(const absl::Status& why, bool tell) {
+  void End(const absl::Status& why, bool notify) {
     std::lock_guard lock(mutex_);
     if (ending_) return;
     ending_ = why;
-    tell_ = tell;
+    notify_ = notify;
     if (!writing_) Finish();
   }
 
@@ -109,7 +109,7 @@ class SubscribeCall final : public RpcCall, public FrameSink {
   void Finish() {
     if (std::exchange(finished_, true)) return;
     const grpc::Status status = ToGrpc(*ending_);
-    if (!tell_) return RpcCall::Finish(status);
+    if (!notify_) return RpcCall::Finish(status);
     v1::SubscribeResponse response;
     response.mutable_notice()->set_reason(std::string(ending_->message()));
     response.mutable_notice()->set_final(true);
@@ -125,7 +125,7 @@ class SubscribeCall final : public RpcCall, public FrameSink {
   std::mutex mutex_;
   bool writing_ = false;
   bool finished_ = false;
-  bool tell_ = false;
+  bool notify_ = false;
   std::optional<absl::Status> ending_;
 };
 

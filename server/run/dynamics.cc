@@ -118,7 +118,7 @@ class RobotDynamics {
     return name;
   }
 
-  // First velocity that moves no inertia while those before it are free, or −1.
+  // First velocity without inertia while those before it are free, or −1.
   static int FindMassless(const std::vector<std::vector<double>>& M) {
     const int n = static_cast<int>(M.size());
     std::vector<std::vector<double>> L(n, std::vector<double>(n));

@@ -25,8 +25,8 @@ struct DynamicsOptions : SceneArguments {
 //   joints        names in the order of the velocities; name[0], name[1], … for a joint of several
 //   mass_matrix   with rotor inertias
 //   bias          Coriolis, centrifugal and gravity forces
-//   acceleration  that `tau` gives
-//   effort        that accelerations `a` take
+//   acceleration  under `tau`
+//   effort        required for the accelerations `a`
 //   link_poses    {link: [x, y, z, qw, qx, qy, qz]}
 //   jacobians     {link: 6 rows, of its angular velocity and the velocity of its origin in W}
 // Returns an ExitStatus.

@@ -8,7 +8,7 @@ enum ExitStatus : int {
   kRunFault = 1,  // a fault in the run: step and cause are reported, recorded data is written
   kWrongUsage = 2,
   kInvalidScene = 3,  // the errors are listed, one a line
-  kEnvironment = 4,   // port taken, folder not writable, disk full: named, with the remedy
+  kEnvironment = 4,   // port taken, folder not writable, disk full; the message has the remedy
 };
 
 }  // namespace pliant::server

@@ -12,7 +12,7 @@ struct ImportOptions {
   std::string out = "";                 // scene file; empty or "-": `out` of the call
 };
 
-// Writes a scene of robot and mesh files, as physics::WriteSceneOf. Returns an ExitStatus.
+// Writes a scene of robot and mesh files by physics::WriteSceneOf. Returns an ExitStatus.
 int ImportScene(const ImportOptions& options, std::ostream& out, std::ostream& err);
 
 }  // namespace pliant::server

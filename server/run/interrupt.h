@@ -11,7 +11,7 @@ class InterruptWatch {
   InterruptWatch(const InterruptWatch&) = delete;
   InterruptWatch& operator=(const InterruptWatch&) = delete;
 
-  // Whether either signal has arrived.
+  // True if either signal has arrived.
   bool Arrived();
 
  private:

@@ -43,7 +43,7 @@ std::vector<std::string> ListMissing(const v1::CreateWorldRequest& source,
   return missing;
 }
 
-// `options` have the folder of the files of the scene, if there are any.
+// Loads the scene of a recording. `options` have the folder of its files, if there are any.
 physics::SceneResult LoadRecordedScene(const ReplayArguments& arguments,
                                        const v1::CreateWorldRequest& source,
                                        const physics::SceneOptions& options) {
@@ -85,7 +85,7 @@ absl::StatusOr<physics::SceneResult> LoadRecordedScene(const ReplayArguments& ar
   return LoadRecordedScene(arguments, source, options);
 }
 
-// Replays with `options`, which lack the scene.
+// Replays with `options`, to which this adds the scene.
 absl::StatusOr<v1::ReplayResponse> ReplayFile(const ReplayArguments& arguments,
                                               ReplayOptions options, std::ostream& err) {
   options.load =
@@ -122,7 +122,7 @@ int Conclude(const ReplayArguments& arguments, const v1::ReplayResponse& replay,
   return kRunFault;
 }
 
-// What a run would have written of the states since the start, a reset or a restore.
+// Output of a run over the states since the start, a reset or a restore.
 struct Episode {
   Episode(const physics::World& world, const std::string& folder, double fields_rate)
       : probes(world), csv(folder + "/probes.csv") {

@@ -12,16 +12,16 @@ struct ReplayArguments {
   std::string scenes_dir;   // of scenes that come with the server
   std::string json;         // of replay: file, "-" for `out`; empty: a line for people on `out`
   std::string out_folder;   // of export
-  double fields_rate = 50;  // of export: frames a simulated second; 0: one a step; negative: none
+  double fields_rate = 50;  // of export: frames per simulated second; 0: every step; negative: none
 };
 
 // Steps the world of a recording again and compares its states with those that were recorded.
 // Returns an ExitStatus: kRunFault when a state differs or the file is damaged, kInvalidScene when
-// it is no recording or its scene cannot be built.
+// it is not a recording or its scene cannot be built.
 int Replay(const ReplayArguments& arguments, std::ostream& out, std::ostream& err);
 
-// Writes the probes and fields of a recording, as a run of its scene does, into `out_folder`; what
-// follows a reset or a restore into its subfolders 2, 3, ….
+// Writes the probes and fields of a recording, as a run of its scene does, into `out_folder`; those
+// after each reset or restore into its subfolders 2, 3, ….
 int Export(const ReplayArguments& arguments, std::ostream& out, std::ostream& err);
 
 }  // namespace pliant::server

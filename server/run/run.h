@@ -14,7 +14,7 @@ struct RunOptions : SceneArguments {
   int threads = 0;          // 0: one for every core
   std::string json;         // file, "-" for `out`; empty: a summary for people on `out`
   std::string out_folder;   // probes.csv, report.json, fields; empty: none
-  double fields_rate = 50;  // frames a simulated second; 0: one a step; negative: no fields
+  double fields_rate = 50;  // frames per simulated second; 0: every step; negative: no fields
   std::string state_in, state_out, residuals;  // files; empty: none
   std::string
       contact_problem;  // file of the problem of `at_step`, its matrices beside it; empty: none

@@ -100,7 +100,7 @@ void RunStatistics::WriteTo(Json* report) const {
                          // of joints in maximal coordinates
                          {"joint_drift_max", joint_drift_max_},
                          {"refactorisations", refactorisations_}};
-  // number of steps by why their solve ended
+  // number of steps by the reason for which their solve ended
   Json& reasons = (*report)["solver"]["reasons"] = Json::object();
   for (std::size_t k = 0; k < totals_.ended.size(); ++k)
     if (totals_.ended[k] > 0) reasons[std::string(solvers::kStopReasonNames[k])] = totals_.ended[k];

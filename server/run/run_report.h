@@ -21,8 +21,8 @@ class RunStatistics {
   int not_converged() const { return steps() - converged_; }
   double mean_step_seconds() const;
 
-  // step_ms, phases_ms, participating, solver, energy, constraints, contacts, asleep. The times are
-  // of the steps alone, without the energies and probes that a run evaluates besides.
+  // Writes step_ms, phases_ms, participating, solver, energy, constraints, contacts, asleep. Times
+  // are those of the steps alone, without the energies and probes that a run also evaluates.
   void WriteTo(nlohmann::ordered_json* report) const;
 
  private:

@@ -13,7 +13,7 @@ constexpr std::size_t AlignNote(std::size_t size) {
   return (size + 3) & ~std::size_t{3};
 }
 
-// The build id among the notes of a segment, in bytes.
+// Finds the build id in the notes of a segment; returns its bytes.
 std::string FindInNotes(const char* at, std::size_t size) {
   const char* const end = at + size;
   while (at + sizeof(ElfW(Nhdr)) <= end) {

@@ -4,8 +4,8 @@
 
 namespace pliant::server {
 
-// The build of this program, in hexadecimal: equal for equal code and options, whatever the version
-// says. Empty when the linker wrote none.
+// Build id of this program, in hexadecimal: equal for equal code and options, whatever the version.
+// Empty if the linker wrote none.
 std::string FindBuildId();
 
 }  // namespace pliant::server

@@ -27,11 +27,11 @@ void LogToStderr() {
       "pliant", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
   logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z level=%^%l%$ %v");
   spdlog::set_default_logger(std::move(logger));
-  // protobuf prints a line for each malformed message, and a client may send any number
+  // protobuf prints a line for each malformed message, of which a client may send any number
   google::protobuf::SetLogHandler(nullptr);
 }
 
-// As many descriptors as the system allows: connections of gRPC have two.
+// Raises the limit on descriptors as far as the system allows: connections of gRPC have two.
 void AllowDescriptors() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -43,15 +43,15 @@ bool IsLoopback(const std::string& bind) {
   return bind == "localhost" || bind == "::1" || bind == "[::1]" || bind.rfind("127.", 0) == 0;
 }
 
-// Whether other machines could use this server without TLS or without a token, and nobody said that
-// they may.
+// True if other machines could use this server without TLS or without a token, although `insecure`
+// is not set.
 bool IsExposed(const ServeOptions& options) {
   const bool has_tls = !options.tls_cert.empty();
   const bool has_accounts = !options.tokens_file.empty() || !options.jwt_keys.empty();
   return !IsLoopback(options.bind) && !options.insecure && !(has_tls && has_accounts);
 }
 
-// Waits until the server shall stop, and returns the signal.
+// Waits for a signal to stop the server, and returns it.
 int WaitForEnd(Server* server) {
   sigset_t signals = InterruptSignals();
   sigaddset(&signals, SIGHUP);

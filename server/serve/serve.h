@@ -18,16 +18,16 @@ struct ServeOptions {
   std::string data_dir;             // of durable worlds and recordings; empty: none are kept
   double checkpoint_interval = 60;  // of durable worlds [s]
   int keep_checkpoints = 2;         // the newest automatic ones of each durable world
-  std::string scenes_dir;  // of the scenes that it offers; empty: where it was built or installed
-  // Of the world `default`, in real time: a scene, or robots and meshes; empty: no world at the
-  // start.
+  std::string scenes_dir;           // of the shipped scenes; empty: where it was built or installed
+  // Files of the world `default`, which runs in real time: a scene, or robots and meshes; empty:
+  // no world at the start.
   std::vector<std::string> scene_files;
   std::string viewer_dir;    // empty: where this program was built or installed
-  std::string method;        // overrides the scene's; empty: as it says
-  int threads = 0;           // for the work inside steps; 0: one a core
+  std::string method;        // overrides the scene's; empty: the scene's
+  int threads = 0;           // for the work inside steps; 0: one per core
   double spin_lockstep = 0;  // time for which processors are kept awake for the next request [s]
   Quotas quotas{.server = {.worlds = 32}};
-  std::function<absl::StatusOr<Quotas>()> read_quotas;  // as they are set now; null: as above
+  std::function<absl::StatusOr<Quotas>()> read_quotas;  // present settings; null: as above
   std::vector<std::string> allowed_origins;  // of other pages, e.g. http://localhost:5173
   std::vector<std::string> allowed_hosts;    // names by which pages reach this server
   std::string version = "unknown";           // reported to clients
@@ -53,12 +53,11 @@ inline constexpr int kServeWrongUsage = 2;
 inline constexpr int kServeInvalidScene = 3;
 inline constexpr int kServeEnvironment = 4;
 
-// Runs the server until SIGINT or SIGTERM. SIGHUP: it reads tokens, keys, certificates and
-// quotas again. The first line on stdout is
+// Runs the server until SIGINT or SIGTERM. On SIGHUP it reads tokens, keys, certificates and quotas
+// again. The first line on stdout is
 // {"ready": true, "grpc": "127.0.0.1:N", "http": "http://127.0.0.1:N"}; logs go to stderr, and so
 // do the errors that end it: other machines could connect without TLS and tokens (2), an invalid
-// scene (3), a port that is taken or a folder that cannot be
-// written (4), each with its mend.
+// scene (3), a port that is taken or a folder that cannot be written (4), each with its remedy.
 int Serve(const ServeOptions& options);
 
 }  // namespace pliant::server

@@ -89,8 +89,8 @@ std::vector<std::string> ListFeatures(const ServeOptions& options, bool has_audi
   return features;
 }
 
-// A new folder for what clients upload to a server that has none of its own. Null, with a warning,
-// where none can be made.
+// Makes a folder for uploads to a server without a data folder. Null, with a warning, if that
+// fails.
 std::unique_ptr<StagedFiles> MakeTemporaryFolder() {
   std::error_code error;
   std::string path = (fs::temp_directory_path(error) / "pliantd-XXXXXX").string();
@@ -218,7 +218,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServeOptions& option
   if (parts->certificates != nullptr) {
     parts->renewing = RealTimeline().Start(
         [certificates = parts->certificates, said = absl::Status()]() mutable {
-          // what stays wrong is reported once
+          // a persistent error is reported once
           absl::Status status = certificates->Reload();
           if (status != said) Report("certificates", status);
           said = std::move(status);

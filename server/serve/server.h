@@ -31,8 +31,9 @@ class Server {
   bool has_viewer() const;
   Handlers& handlers();
 
-  // Reads tokens, keys, certificates and quotas again. What is wrong is logged, and stays as it
-  // was. Quotas are those of worlds that are created and of files that are uploaded from now on.
+  // Reads tokens, keys, certificates and quotas again. A file with errors is logged, and its
+  // previous content stays in use. Quotas hold for worlds that are created and files that are
+  // uploaded from now on.
   void Reload();
 
   // Health reports NOT_SERVING, new requests are refused, streams are notified and ended, and calls

@@ -15,7 +15,7 @@
 
 namespace pliant::server {
 
-// Cost of the requests that one client may send in a second. The most frequent ones cost 1.
+// Maximum cost of the requests of one client in a second. The most frequent ones cost 1.
 inline constexpr int kMaxCostPerSecond = 50'000;
 
 // A client: one connection of either transport, as one user.
@@ -29,13 +29,13 @@ struct Caller {
   RateLimit rate{kMaxCostPerSecond};
 };
 
-// Context of one request: who sent it, and how long it may take.
+// Context of one request: its sender, and its deadline.
 struct Call {
   std::shared_ptr<Caller> caller;
   CallLimits limits;
-  // The thread that brings the request may make a step of it that is sure to be quick.
+  // The thread that received the request may execute a step of it that is sure to be quick.
   bool lends_thread = false;
-  // Role that its method requires, on each world that it concerns. Admit lowers it.
+  // Role that its method requires on each world that it concerns. Set by Admit.
   Role required = Role::kAdmin;
   std::string_view method = "an unknown method";
 };

@@ -139,7 +139,7 @@ void Handlers::FetchCheckpoint(const Call& call, const v1::FetchCheckpointReques
   }
   auto name = ReadCheckpointName(call, request.name());
   if (!name.ok()) return reply(name.status());
-  // a client that knows no handles goes on with what it began
+  // a client that uses no handles continues the download that it began
   const std::string handle = downloads_.Find(call.caller->name, request.name());
   if (request.offset() > 0 && !handle.empty()) return reply(ReadDownload(handle, request));
   const StateDownloads::Source source{name->world, name->labels, request.name(), call.caller->name};

@@ -117,8 +117,8 @@ void CommandFeedback::Close() {
   }
 }
 
-// Call with mutex_ locked. What is published may be older than a lease, so the controller of its
-// world is asked whether it has ended.
+// Call with mutex_ locked. Uses the controller of the world, since the published state may be older
+// than a lease.
 void CommandFeedback::DropEndedLeases() {
   const SteadyTime now = handlers_->timeline().Now();
   std::erase_if(leases_, [now](const auto& entry) {
@@ -127,7 +127,7 @@ void CommandFeedback::DropEndedLeases() {
   });
 }
 
-// Feedback that is due on a lease, if any. Otherwise lowers `next` to the time when it may be.
+// Returns the feedback that is due on a lease, if any. Otherwise lowers `next` to its due time.
 std::optional<v1::CommandResponse> CommandFeedback::CalcResponse(const std::string& lease_id,
                                                                  Lease* lease, SteadyTime now,
                                                                  SteadyTime* next) {

@@ -16,7 +16,7 @@ namespace pliant::server {
 
 // The commands of one connection, and the feedback on them: for each of its leases, the last
 // command that a step applied, and the contact force on the target. Feedback is conflated: only the
-// latest, and none until the previous one is written. It is sent at once after the step that
+// latest is sent, once the previous one is written. It is sent immediately after the step that
 // applies a command, and until the next command at most 100 times a second for each lease.
 class CommandFeedback : public TaskPool::Task,
                         public PublicationListener,
@@ -31,7 +31,7 @@ class CommandFeedback : public TaskPool::Task,
 
   void Open();
 
-  // Passes a command on. Returns the response to a refused one; an accepted one is answered through
+  // Submits a command. Returns the response to a refused one; an accepted one is answered through
   // `send`.
   std::optional<v1::CommandResponse> Submit(const v1::CommandRequest& command);
   void Ready();
@@ -64,7 +64,7 @@ class CommandFeedback : public TaskPool::Task,
   bool closed_ = false;
   bool ready_ = true;
   std::map<std::string, Lease> leases_;  // by id
-  std::string served_;                   // the lease that was answered last
+  std::string served_;                   // the last lease for which feedback was sent
 };
 
 }  // namespace pliant::server

@@ -12,7 +12,7 @@
 namespace pliant::server {
 namespace {
 
-// What the store keeps of a world, beside its states.
+// The record of a world that the store keeps besides its states.
 v1::WorldRecord MakeRecord(const std::string& id, const physics::Model& model,
                            const WorldSettings& settings) {
   v1::WorldRecord record;
@@ -70,7 +70,7 @@ absl::StatusOr<std::shared_ptr<WorldHost>> Handlers::OpenWorld(
   return host;
 }
 
-// A durable world has the files of its scene in its own folder.
+// Links the files of the scene of a durable world into its folder.
 absl::Status Handlers::KeepFiles(const v1::CreateWorldRequest& request,
                                  const std::string& folder) const {
   if (request.files().empty()) return absl::OkStatus();

@@ -18,7 +18,7 @@ constexpr char kBadRequestType[] = "type.googleapis.com/google.rpc.BadRequest";
 // first errors are included.
 constexpr int kMaxErrors = 20;
 constexpr std::size_t kMaxMessage = 3000;
-// A reply is larger than a header.
+// Limits on the warnings in a reply, which may be larger than a header.
 constexpr int kMaxWarnings = 100;
 constexpr std::size_t kMaxWarning = 1000;
 
@@ -55,7 +55,7 @@ void AddWarnings(const std::vector<physics::SceneMessage>& messages, v1::World* 
           absl::StrCat("and ", count - world->warnings_size(), " more; `pliantd check` shows all"));
       return;
     }
-    message.error = true;  // the field says what they are
+    message.error = true;  // omits the prefix of warnings
     world->add_warnings(Shorten(physics::Format(message), kMaxWarning));
   }
 }

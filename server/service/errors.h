@@ -22,7 +22,7 @@ absl::Status SceneError(const std::vector<physics::SceneMessage>& messages,
 // Adds the warnings among the messages about a scene to the reply to its creation.
 void AddWarnings(const std::vector<physics::SceneMessage>& messages, v1::World* world);
 
-// FAILED_PRECONDITION for a server without a folder for what clients upload.
+// FAILED_PRECONDITION for a server without a folder for uploads.
 absl::Status NoUploads();
 
 // An error with its details, as sent by both transports.

@@ -53,7 +53,8 @@ v1::World DescribeWorldNow(const std::string& id, const WorldSettings& settings,
   return world;
 }
 
-// Faults are reported at once, even those that keep the state from being written.
+// Describes the latest written state of a world. A fault is reported at once, even if it keeps the
+// state from being written.
 v1::World DescribeWorldNow(const WorldHost& host) {
   std::shared_ptr<const Published> published = host.latest();
   if (!published->fault) published = host.latest_written();
@@ -80,7 +81,7 @@ absl::Status CheckLabels(const google::protobuf::Map<std::string, std::string>& 
   for (const auto& [key, value] : labels) {
     if (key.empty() || key.size() > kMaxLabelLength || !std::ranges::all_of(key, allowed)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("labels: \"", Shorten(key, 80), "\" is no key; expected 1 to ",
+          absl::StrCat("labels: \"", Shorten(key, 80), "\" is not a key; expected 1 to ",
                        kMaxLabelLength, " of the characters a-z, 0-9, '.', '_', '/' and '-'"));
     }
     if (value.size() > kMaxLabelLength) {
@@ -130,7 +131,7 @@ void SetCallerRole(const Call& call, const std::map<std::string, std::string>& l
   if (role) world->set_caller_role(NameOf(*role));
 }
 
-// Reports who watches a world and who commands it.
+// Reports the viewers of a world and its controlling clients.
 void SetUsers(const WorldHost& host, StreamHub* streams, v1::World* world) {
   world->set_viewers(streams->CountStreams(host));
   std::set<std::string> controllers;
@@ -295,7 +296,7 @@ void Handlers::CreateWorld(const Call& call, const v1::CreateWorldRequest& reque
   auto held = std::make_shared<WorldRegistry::Reservation>(*std::move(reservation));
   const auto build = [this, request = v1::CreateWorldRequest(request), settings = *settings,
                       limits = call.limits, held, answer = reply]() mutable {
-    // the id of a world that is refused is free before its client hears of that
+    // the id of a refused world is free before its client gets the error
     const auto reply = [&](absl::StatusOr<v1::World> world) {
       if (!world.ok()) {
         const WorldRegistry::Reservation freed(std::move(*held));
@@ -459,7 +460,7 @@ void Handlers::RestoreWorld(const Call& call, const v1::RestoreWorldRequest& req
     read = [name = *std::move(name)] { return ReadCheckpointState(name.folder, name.id); };
   } else if (!request.sha256().empty()) {
     if (options_.objects == nullptr) return reply(NoUploads());
-    // the state is a small part of what a world takes
+    // a state is a small part of the memory of a world
     read = [objects = options_.objects, sha256 = request.sha256(),
             max_bytes = (*host)->usage().memory + kMinStateRoom] {
       return objects->Read(sha256, max_bytes);

@@ -52,18 +52,18 @@ class Handlers {
     std::string build;
     std::vector<std::string> features;
     Timeline* timeline = &RealTimeline();
-    std::shared_ptr<Store> store;                  // of durable worlds; null: there are none
+    std::shared_ptr<Store> store;                  // of durable worlds; null: none
     std::shared_ptr<Authenticator> authenticator;  // null: every client is an administrator
     std::shared_ptr<AuditLog> audit;               // null: none
-    std::shared_ptr<ObjectStore> objects;          // that clients upload; null: none
+    std::shared_ptr<ObjectStore> objects;          // uploaded by clients; null: none
     std::shared_ptr<AwakeProcessors> awake;        // for requests to step; null: none
   };
 
   explicit Handlers(Options options);
   ~Handlers();
 
-  // Brings back the durable worlds of the store, paused. Those that cannot be brought back stay in
-  // its folder; requests for them say why. Call it before any request is made.
+  // Recovers the durable worlds of the store, paused. Those that cannot be recovered stay in its
+  // folder; requests for them return the reason. Call it before any request is made.
   void RecoverWorlds();
 
   // WorldService
@@ -140,26 +140,26 @@ class Handlers {
 
   // The owner of a bearer token. UNAUTHENTICATED.
   absl::StatusOr<Identity> Identify(absl::string_view token) const;
-  // UNAUTHENTICATED once the token of a caller has expired, or was changed or withdrawn.
+  // UNAUTHENTICATED once the token of a caller has expired, or was changed or revoked.
   absl::Status CheckCurrent(const Caller& caller) const;
   // Records a request that changed something, or was refused.
   void Audit(const Caller& caller, std::string_view method, const std::string& world,
              const absl::Status& result) const;
   bool has_accounts() const { return options_.authenticator != nullptr; }
 
-  // PERMISSION_DENIED when the caller has not the role that an admitted call requires on a world
-  // with these labels. `world` names it.
+  // PERMISSION_DENIED when the caller does not have the role that an admitted call requires on a
+  // world with these labels. `world` names it.
   absl::Status CheckRoleOn(const Call& call, const std::map<std::string, std::string>& labels,
                            const std::string& world) const;
 
-  // `name` is worlds/{world_id}. INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED when the caller has
-  // not the role that the call requires on this world, or DATA_LOSS for a durable world that could
-  // not be brought back.
+  // `name` is worlds/{world_id}. INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED when the caller
+  // does not have the role that the call requires on this world, or DATA_LOSS for a durable world
+  // that could not be recovered.
   absl::StatusOr<std::shared_ptr<WorldHost>> FindWorld(const Call& call,
                                                        const std::string& name) const;
 
-  // Quotas of worlds that are created, and of files that are uploaded, from now on. Uploaded files
-  // beyond theirs are dropped, those first that were not used for the longest time.
+  // Sets the quotas of worlds that are created, and of files that are uploaded, from now on. The
+  // least recently used uploaded files are dropped if they exceed theirs.
   void SetQuotas(const Quotas& quotas);
 
   WorldRegistry& registry() { return registry_; }
@@ -205,7 +205,7 @@ class Handlers {
   };
   absl::StatusOr<CheckpointName> ReadCheckpointName(const Call& call,
                                                     const std::string& name) const;
-  // A state that its client reads in chunks, and one chunk of it.
+  // Opens the download of a state in chunks; reads one chunk of it.
   absl::StatusOr<v1::CheckpointWorldResponse> SerializeForDownload(
       const StateDownloads::Source& source, const physics::Snapshot& snapshot);
   absl::StatusOr<v1::FetchCheckpointResponse> ReadDownload(
@@ -223,7 +223,7 @@ class Handlers {
 
   const Options options_;
   const ShippedScenes shipped_;
-  // Durable worlds that could not be brought back, by their ids.
+  // Durable worlds that could not be recovered, by their ids.
   struct Lost {
     std::map<std::string, std::string> labels;
     std::string reason;

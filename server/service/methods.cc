@@ -23,7 +23,7 @@ bool IsAudited(std::string_view name, Role role) {
   return role != Role::kViewer || name == "ControlService/StopWorld";
 }
 
-// The world that a request is about, as far as its fields tell.
+// The world that a request concerns, as far as its fields name it.
 template <typename Request>
 std::string NameWorld(const Request& request) {
   if constexpr (requires { request.world_id(); }) {
@@ -55,7 +55,7 @@ Method Unary(const char* name, Role role, int cost,
     if (!audited) return (handlers.*handler)(call, request, answer);
     const auto record = [&handlers, caller = call.caller, method = call.method,
                          world = NameWorld(request), answer](absl::StatusOr<Response> result) {
-      // a refusal for want of a role is recorded where it is made
+      // a refusal for lack of a role is recorded where it is made
       if (!absl::IsPermissionDenied(result.status()))
         handlers.Audit(*caller, method, world, result.status());
       answer(std::move(result));
@@ -169,7 +169,7 @@ void Dispatch(Handlers& handlers, const Call& call, std::string_view name, std::
   if (absl::Status status = CheckRate(call, method->cost, handlers.timeline().Now()); !status.ok())
     return reply(status);
 
-  // a reply that comes makes room for further requests
+  // each reply makes room for further requests
   const std::shared_ptr<Caller>& caller = call.caller;
   const int cost = method->cost;
   if (caller->unanswered.fetch_add(cost) + cost > kMaxUnanswered) {

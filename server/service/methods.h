@@ -19,7 +19,7 @@ struct Method {
   std::string name;  // as in gRPC, e.g. "pliant.v1.WorldService/GetWorld"
   Role role;         // required of the caller
   int cost;          // of a request that waits for its reply; see kMaxUnanswered
-  // Reads and answers serialised messages. Empty for streams, which each transport serves itself.
+  // Handles serialised messages. Empty for streams, which each transport serves itself.
   std::function<void(Handlers&, const Call&, std::string_view, Reply<std::string>)> handle;
 };
 
@@ -27,7 +27,7 @@ struct Method {
 // share of the work queues that a client can take.
 inline constexpr int kMaxUnanswered = 64;
 
-// Size of a reply, which clients must be able to take [B].
+// Maximum size of a reply, which clients must be able to receive [B].
 inline constexpr std::size_t kMaxReply = 4 << 20;
 
 inline constexpr char kSubscribeMethod[] = "pliant.v1.StreamService/Subscribe";
@@ -36,15 +36,14 @@ inline constexpr char kCommandMethod[] = "pliant.v1.ControlService/Command";
 const std::vector<Method>& Methods();
 
 // Answers a request: `request` and the reply are serialised messages of the method. Errors:
-// UNIMPLEMENTED for an unknown method, those of Admit,
-// RESOURCE_EXHAUSTED when too many of its requests are unanswered, INVALID_ARGUMENT when the
-// request cannot be read.
+// UNIMPLEMENTED for an unknown method, those of Admit, RESOURCE_EXHAUSTED when too many requests of
+// the caller are unanswered, INVALID_ARGUMENT when the request cannot be read.
 void Dispatch(Handlers& handlers, const Call& call, std::string_view method,
               std::string_view request, Reply<std::string> reply);
 
-// The call, with the role that `method` requires. UNAUTHENTICATED when the caller has no identity,
-// or one that is not current any more; PERMISSION_DENIED naming the role when it has it on no
-// world.
+// Returns the call with the role that `method` requires. UNAUTHENTICATED when the caller has no
+// identity, or one that is no longer current; PERMISSION_DENIED, naming the role, when the caller
+// has it on no world.
 absl::StatusOr<Call> Admit(const Handlers& handlers, const Call& call, std::string_view method);
 
 // RESOURCE_EXHAUSTED when the caller has sent more than kMaxCostPerSecond.

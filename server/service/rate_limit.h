@@ -8,14 +8,14 @@
 
 namespace pliant::server {
 
-// Admits requests up to a rate, and bursts of one second of it. Usable from any thread.
+// Admits requests up to a rate, in bursts of up to one second's worth. Usable from any thread.
 class RateLimit {
  public:
   explicit RateLimit(int per_second)
       : interval_(std::chrono::duration_cast<SteadyTime::duration>(std::chrono::seconds(1)) /
                   per_second) {}
 
-  // Whether a request of this cost is within the rate. One that is not counts for nothing.
+  // True if a request of this cost is within the rate. A refused one is not counted.
   bool Admit(int cost, SteadyTime now) {
     SteadyTime paid = paid_until_.load();
     while (true) {

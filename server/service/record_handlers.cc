@@ -35,8 +35,8 @@ absl::StatusOr<std::string> ReadRecordingId(const std::string& name) {
 
 }  // namespace
 
-// A recording keeps the labels that its world had when it began. A file that was cut off before
-// them is for those who have the role on every world.
+// Checks the role on the labels that the world had when the recording began. A file that was cut
+// off before these requires the role on every world.
 absl::Status Handlers::CheckRoleOnRecording(const Call& call,
                                             const v1::Recording& recording) const {
   if (!recording.model_hash().empty()) {
@@ -105,8 +105,8 @@ void Handlers::StartRecording(const Call& call, const v1::StartRecordingRequest&
   storing_.Post(start, reply);
 }
 
-// Files of the scene, which the recording keeps. Those that were dropped since the world was
-// created are missing in it. A durable world has its own; others are staged meanwhile.
+// Finds the files of the scene, which the recording keeps, except those dropped since the world was
+// created. A durable world has its own; the files of others are staged while the recording starts.
 absl::StatusOr<std::unique_ptr<StagedFiles>> Handlers::FindFiles(
     const WorldHost& host, WorldRecording::Options* options) const {
   std::unique_ptr<StagedFiles> staged;
@@ -156,7 +156,7 @@ void Handlers::StopRecording(const Call& call, const v1::StopRecordingRequest& r
     const auto end = [recording, reply](const auto& /*published*/) {
       recording->End("", [recording, reply] { reply(recording->Describe()); });
     };
-    // between two steps, so that the end is the state that the world has then
+    // remove it between two steps, so that the recording ends at the state of the world
     const auto host = registry_.Get(recording->world().substr(7));
     if (!host.ok()) return end(host.status());
     (*host)->RemoveObserver(recording, end);
@@ -216,7 +216,7 @@ void Handlers::DeleteRecording(const Call& call, const v1::DeleteRecordingReques
   storing_.Post(remove, reply);
 }
 
-// The files of the scene are those in the recording; what it lacks may be among the uploads.
+// Loads the scene with the files in the recording; missing ones may be among the uploads.
 absl::StatusOr<physics::SceneResult> Handlers::LoadRecordedSource(
     const v1::CreateWorldRequest& source, const RecordedFiles& files) const {
   if (source.files().empty()) return LoadSource(source);

@@ -15,7 +15,7 @@ class ShippedScenes {
 
   const std::vector<std::string>& names() const { return names_; }  // ascending
 
-  // File of a scene. NOT_FOUND, with the names that there are.
+  // File of a scene. NOT_FOUND, listing the existing names.
   absl::StatusOr<std::string> Find(const std::string& name) const;
 
  private:

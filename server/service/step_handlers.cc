@@ -32,7 +32,7 @@ constexpr int kMaxWorldsOnLentThread = 64;
 constexpr std::size_t kMaxNumbersOfBatch = 400'000;
 constexpr int kMaxDefinitions = 256;  // of probes
 
-// Probes of the scene by their names; all if there are none.
+// Finds probes of the scene by their names, or all of them if `all` is set.
 template <typename Names>
 absl::StatusOr<std::vector<const physics::Probe*>> FindProbes(const physics::Model& model,
                                                               const Names& names, bool all) {
@@ -75,8 +75,8 @@ struct Batch {
   std::vector<double> times;
   std::vector<std::string> hashes;
   std::vector<absl::Status> failures;
-  std::atomic<int> next{0};  // the first world that no thread has begun with
-  std::atomic<int> missing;  // worlds without an answer
+  std::atomic<int> next{0};  // the first world that no thread has taken
+  std::atomic<int> missing;  // number of worlds without a result
   std::function<void(absl::StatusOr<v1::StepWorldsResponse>)> reply;
 };
 
@@ -154,14 +154,14 @@ void StepWorldOf(const std::shared_ptr<Batch>& batch, int i) {
              {batch->caller, nullptr, true});
 }
 
-// Steps worlds of a batch that no other thread has begun with, until there are none left.
+// Steps worlds of a batch that no other thread has taken, until none are left.
 void StepShare(const std::shared_ptr<Batch>& batch) {
   for (int i = batch->next.fetch_add(1); i < batch->count; i = batch->next.fetch_add(1))
     StepWorldOf(batch, i);
 }
 
-// Reads what a batch asks of the worlds, which all have the model of `host`, and makes room for
-// their rows.
+// Reads the request of a batch, whose worlds all have the model of `host`, and allocates their
+// rows.
 absl::Status PrepareBatch(WorldHost* host, const v1::StepBatch& request, Batch* batch) {
   const physics::Model& model = host->model();
   std::size_t width = 0;
@@ -366,11 +366,11 @@ void Handlers::StepBatch(const Call& call, const v1::StepBatch& request,
     reply(std::move(response));
   };
   batch->missing = count;
-  // other calls wait for the thread that brings this one
+  // other calls wait for the thread that received this one
   const bool lent = call.lends_thread && count <= kMaxWorldsOnLentThread;
   const int helpers = std::min(stepping_.size(), count) - (lent ? 1 : 0);
   for (int i = 0; i < helpers; ++i) {
-    // without this helper the others have more to do
+    // if this helper is refused, the others do its share
     stepping_.Post([batch] { StepShare(batch); },
                    [batch, lent](const absl::Status&) {
                      if (!lent) StepShare(batch);

@@ -13,7 +13,7 @@
 namespace pliant::server {
 
 // Calls `end` once, on a thread of the server, when the server drains, or when the caller's token
-// expires or is withdrawn. For streams, which would otherwise wait for their client.
+// expires or is revoked. For streams, which would otherwise wait for their client.
 class StreamWatch : public TaskPool::Task, public std::enable_shared_from_this<StreamWatch> {
  public:
   using End = std::function<void(const absl::Status&)>;
@@ -49,7 +49,7 @@ class StreamWatch : public TaskPool::Task, public std::enable_shared_from_this<S
   }
 
  private:
-  static constexpr std::chrono::seconds kInterval{1};  // between two looks at the token
+  static constexpr std::chrono::seconds kInterval{1};  // between two checks of the token
 
   Handlers* const handlers_;
   const std::shared_ptr<Caller> caller_;

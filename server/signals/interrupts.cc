@@ -7,8 +7,8 @@
 namespace pliant::server {
 namespace {
 
-// Signal handler, which runs only in threads that are older than HoldInterrupts(). Blocks the
-// signal in this thread from now on, and sends it to the process again.
+// Signal handler, which runs only in threads older than HoldInterrupts(). Blocks the signal in this
+// thread from now on, and sends it to the process again.
 void PassOn(int number, siginfo_t*, void* context) {
   auto* interrupted = static_cast<ucontext_t*>(context);
   for (const int held : {SIGINT, SIGTERM, number}) sigaddset(&interrupted->uc_sigmask, held);

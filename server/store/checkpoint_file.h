@@ -14,7 +14,7 @@ namespace pliant::server {
 // A saved state in a file: magic, version, head, the bytes of SerializeState, and a checksum of all
 // that. Files of another version are refused and never changed.
 
-// `head` has what the snapshot does not tell, see WorldFolder::NextHead.
+// `head` has the fields that the snapshot does not provide, see WorldFolder::NextHead.
 std::string EncodeCheckpoint(const physics::Snapshot& snapshot, v1::CheckpointHead head);
 
 struct CheckpointContents {

@@ -33,7 +33,7 @@ absl::Status CheckNewId(const std::string& id) {
                    kAutomatic, " at the beginning"));
 }
 
-// The file of a checkpoint; empty for what is no id.
+// The file of a checkpoint; empty if `id` is not valid.
 std::string PathOf(const WorldFolder& folder, const std::string& id) {
   if (!IsId(id)) return "";
   if (!id.starts_with(kAutomatic)) return folder.named(id);
@@ -106,7 +106,7 @@ std::vector<v1::Checkpoint> ListCheckpoints(const WorldFolder& folder, const std
   for (const std::int64_t number : folder.ListAutomatic())
     found.push_back(Describe(folder, world, absl::StrCat(kAutomatic, number)));
   for (const std::string& id : folder.ListNamed()) found.push_back(Describe(folder, world, id));
-  // two that were taken at the same time have the same sequence
+  // checkpoints taken at the same time may have the same sequence
   std::ranges::stable_sort(found, {}, [](const Listed& listed) {
     return std::pair(listed.sequence, listed.checkpoint.step());
   });

@@ -23,8 +23,8 @@ absl::StatusOr<v1::Checkpoint> SaveCheckpoint(const WorldFolder& folder, const s
                                               const std::string& id,
                                               const physics::Snapshot& snapshot);
 
-// In the order in which they were taken, whatever the times of their files. A file that cannot be
-// read has its name, and no hash.
+// Lists checkpoints in the order in which they were taken, whatever the times of their files. A
+// file that cannot be read has its name, and no hash.
 std::vector<v1::Checkpoint> ListCheckpoints(const WorldFolder& folder, const std::string& world);
 
 // The bytes of the state. NOT_FOUND, or INVALID_ARGUMENT when the file is damaged.

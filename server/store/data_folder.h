@@ -15,7 +15,7 @@ namespace pliant::server {
 class DataFolder {
  public:
   // Makes the folder if need be and takes the lock. UNAVAILABLE, with the remedy, when it cannot be
-  // made or written, or when another server has it.
+  // made or written, or when another server uses it.
   static absl::StatusOr<DataFolder> Open(const std::string& path);
 
   DataFolder(DataFolder&& other) noexcept;

@@ -8,7 +8,7 @@ namespace {
 using Numbers = google::protobuf::RepeatedField<double>;
 using physics::Inputs;
 
-// A member added to Inputs must be written, read and compared here; so must one of its parts.
+// A member added to Inputs, or to one of its parts, must be written, read and compared here.
 static_assert(sizeof(Inputs) == 12 * sizeof(std::vector<int>));
 static_assert(sizeof(Inputs::PoseTarget) == 13 * 8 && sizeof(Inputs::AppliedForce) == 11 * 8 &&
               sizeof(Inputs::ActuatorTarget) == 2 * 8 && sizeof(Inputs::JointForce) == 2 * 8 &&

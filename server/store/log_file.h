@@ -12,16 +12,16 @@
 
 namespace pliant::server {
 
-// A log: magic and version, then records, each with its length and a checksum. A server that is
-// killed leaves a record that is cut short at the end, at most.
+// A log: magic and version, then records, each with its length and a checksum. If a server is
+// killed, at most the last record is cut short.
 
 std::string EncodeLogHead();
 void AppendLogRecord(const v1::LogRecord& record, std::string* bytes);
 
-// What was read of a log.
+// Result of reading a log.
 struct LogEnd {
   std::int64_t bytes = 0;  // up to the end of the last good record
-  std::string damage;      // why nothing was read beyond; empty: it is whole, or cut short
+  std::string damage;      // why reading stopped; empty: the log is whole, or cut short
 };
 
 // Calls `take` with each record, up to the first that is cut short or damaged. INVALID_ARGUMENT

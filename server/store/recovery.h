@@ -17,13 +17,13 @@ struct RecoveredWorld {
   physics::World world;
   std::int64_t last_number = 0;       // of the checkpoints and logs in its folder
   std::int64_t replayed = 0;          // steps after the checkpoint
-  std::vector<std::string> warnings;  // damaged files that were not needed, or end the log
+  std::vector<std::string> warnings;  // about damaged files, unused or at the end of the log
 };
 
-// Brings a world back: the newest checkpoint that can be read, and the log since then, stepped
-// again. Nothing in the folder is changed. Errors name the file: INVALID_ARGUMENT when no
+// Recovers a world: loads the newest checkpoint that can be read, and replays the log since then.
+// Nothing in the folder is changed. Errors name the file: INVALID_ARGUMENT when no
 // checkpoint can be read, or a log is of another version; DATA_LOSS when a log is missing or
-// damaged before its end, or when the same steps led to another state.
+// damaged before its end, or when the replay leads to another state.
 absl::StatusOr<RecoveredWorld> RecoverWorld(const WorldFolder& folder,
                                             std::shared_ptr<const physics::Model> model);
 

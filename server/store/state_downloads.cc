@@ -11,7 +11,7 @@
 namespace pliant::server {
 namespace {
 
-// The random part keeps a handle from naming another state after a restart of the server.
+// The random part ensures that a handle does not name another state after a restart of the server.
 std::string MakeHandle(std::int64_t number) {
   std::random_device device;
   return absl::StrCat(number, "-", absl::Hex(device(), absl::kZeroPad8),
@@ -109,7 +109,7 @@ absl::Status StateDownloads::MakeRoom(const std::string& user, std::int64_t size
   return absl::OkStatus();
 }
 
-// Drops the state that was read to its end the longest time ago, of one user or of all. False if
+// Drops the least recently used state that was read to its end, of one user or of all. False if
 // there is none.
 bool StateDownloads::DropFinished(const std::string* user) {
   auto oldest = downloads_.end();

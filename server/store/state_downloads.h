@@ -13,21 +13,20 @@
 
 namespace pliant::server {
 
-// Saved states that clients read in chunks. Each is held in memory under a handle until nobody has
-// read it for kMaxPause, whatever happens to its file or to its world.
+// Saved states that clients read in chunks. Each is held in memory under a handle until it has not
+// been read for kMaxPause, whatever happens to its file or to its world.
 class StateDownloads {
  public:
   static constexpr std::size_t kMaxPerUser = 4;
   static constexpr std::size_t kMaxOpen = 32;
-  static constexpr std::int64_t kMaxHeld = std::int64_t{1}
-                                           << 30;  // of all, if they are several [B]
+  static constexpr std::int64_t kMaxHeld = std::int64_t{1} << 30;  // of all, if more than one [B]
   static constexpr std::chrono::seconds kMaxPause{60};
 
   struct Source {
     std::string world;                          // worlds/{world_id}
     std::map<std::string, std::string> labels;  // of the world
-    std::string name;                           // of the checkpoint; empty: it has none
-    std::string user;                           // who reads it
+    std::string name;                           // of the checkpoint; empty: none
+    std::string user;                           // reader
   };
 
   struct Chunk {
@@ -38,12 +37,12 @@ class StateDownloads {
   explicit StateDownloads(Timeline* timeline);
   ~StateDownloads();
 
-  // Holds a state. Makes room by states that were read to their ends. RESOURCE_EXHAUSTED, naming
-  // the limit, when there is none.
+  // Holds a state and returns its handle. Drops states that were read to their ends to make room;
+  // RESOURCE_EXHAUSTED, naming the limit, if there is none.
   absl::StatusOr<std::string> Open(Source source, std::string state);
 
-  // The handle by which this user reads this checkpoint; empty if there is none. Of several, the
-  // one that was opened last.
+  // The handle by which this user reads this checkpoint, the one opened last if there are several;
+  // empty if there is none.
   std::string Find(const std::string& user, const std::string& name) const;
 
   // NOT_FOUND when the handle is unknown or has expired.
@@ -57,7 +56,7 @@ class StateDownloads {
   struct Download {
     Source source;
     std::shared_ptr<const std::string> state;
-    std::int64_t number = 0;  // in the order in which they were opened
+    std::int64_t number = 0;  // in the order of opening
     SteadyTime last_use;
     bool is_finished = false;  // read to its end
   };

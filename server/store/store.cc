@@ -107,7 +107,7 @@ absl::StatusOr<std::shared_ptr<WorldJournal>> Store::Create(
   if (!status.ok()) return give_up(status);
   auto journal = Open(folder, 1, std::move(start));
   if (!journal.ok()) return give_up(journal.status());
-  // last, because a folder without it is half made
+  // written last, because a folder without it is incomplete
   status = WriteDurably(folder.record(), record.SerializeAsString());
   status.Update(SyncFolder(folder_.worlds()));
   if (!status.ok()) {

@@ -29,8 +29,8 @@ class Store {
     int kept_checkpoints = WorldJournal::kKeptCheckpoints;  // automatic ones of each world
   };
 
-  // UNAVAILABLE as DataFolder::Open. Removes what a crash has left half made or half deleted: of
-  // two worlds with the same id, the older one was being deleted.
+  // UNAVAILABLE as DataFolder::Open. Removes worlds whose creation or deletion a crash interrupted:
+  // of two worlds with the same id, the older one was being deleted.
   static absl::StatusOr<std::unique_ptr<Store>> Open(const Options& options);
   ~Store();  // after all journals were closed
 

@@ -92,7 +92,7 @@ void WorldFolder::Prune(int count) const {
   const std::vector<std::int64_t> checkpoints = ListAutomatic();
   if (static_cast<int>(checkpoints.size()) <= count) return;
   const std::int64_t oldest = checkpoints[checkpoints.size() - count];
-  std::error_code ignored;  // what cannot be removed is tried again next time
+  std::error_code ignored;  // files that cannot be removed are tried again next time
   for (const std::int64_t number : checkpoints) {
     if (number < oldest) fs::remove(automatic(number), ignored);
   }

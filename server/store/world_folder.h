@@ -15,9 +15,9 @@ namespace pliant::server {
 //
 //   world                 its WorldRecord
 //   auto-N.checkpoint     automatic checkpoints, N = 1, 2, …
-//   log-N                 what followed checkpoint N, up to that of the next log
-//   named/ID.checkpoint   checkpoints that clients asked for
-//   files/                what its scene names
+//   log-N                 changes after checkpoint N, up to that of the next log
+//   named/ID.checkpoint   checkpoints requested by clients
+//   files/                files that its scene names
 class WorldFolder {
  public:
   explicit WorldFolder(std::string path) : path_(std::move(path)) {}

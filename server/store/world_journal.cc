@@ -96,7 +96,7 @@ void WorldJournal::Note(Change change, const std::shared_ptr<const physics::Snap
     std::lock_guard lock(mutex_);
     now_ = now;
     has_changed_ = true;
-    // the checkpoint that mends the log has this change, unless it is written already
+    // the checkpoint that replaces the log includes this change, unless it is being written already
     if (!failure_.ok() && !is_mending_) return;
     if (pending_.size() >= kMaxPending) {
       pending_.clear();
@@ -143,9 +143,9 @@ void WorldJournal::Write() {
     }
   }
   const bool was_whole = status.ok();
-  // a new checkpoint has all that a broken log lacks
+  // a new checkpoint replaces a broken log
   status = was_whole ? WriteChanges(changes, *now) : Begin(number, *now);
-  // earlier logs lack what could not be written, so that nothing may be replayed over them
+  // earlier logs lack the changes that could not be written, so they must not be replayed
   if (!was_whole && status.ok()) folder_.Prune(1);
   if (was_whole && !status.ok()) {
     spdlog::error("event=log_failed folder=\"{}\" reason=\"{}\"", folder_.path(),
@@ -156,7 +156,7 @@ void WorldJournal::Write() {
   {
     std::lock_guard lock(mutex_);
     is_writing_ = false;
-    // what changed while a checkpoint mended the log is pending, so that one is enough
+    // changes during the checkpoint are pending, so that one checkpoint is enough
     if (std::exchange(is_mending_, false) || !status.ok()) failure_ = status;
     if (!failure_.ok()) pending_.clear();
     if (status.ok() && (unsynced_.empty() || unsynced_.back() != log_)) {
@@ -198,7 +198,7 @@ absl::Status WorldJournal::WriteChanges(const std::vector<Change>& changes,
       AppendLogRecord(change.record, &bytes);
     }
   }
-  // replay is checked now and then
+  // marks, by which replay is checked
   if (const SteadyTime time = workers_.timeline->Now();
       !changes.empty() && time - last_mark_ >= kMarkInterval) {
     last_mark_ = time;
@@ -280,7 +280,7 @@ void WorldJournal::Discard() {
   if (!synced.ok()) spdlog::error("event=world_not_removed reason=\"{}\"", synced.ToString());
 }
 
-// Waits for the writer's turn to end; there is none after it.
+// Waits for the writer to finish; it writes no more afterwards.
 void WorldJournal::End(const absl::Status& why) {
   std::lock_guard turn(write_mutex_);
   std::vector<Waiter> waiters;

@@ -19,12 +19,12 @@ namespace pliant::server {
 
 // The checkpoints and the log of one durable world.
 //
-// The stepping thread only notes what changed. A writer encodes and writes all that was noted since
-// its last turn, and then answers those who wait for it; a syncer follows. Checkpoints are written
-// by a third thread, from a snapshot; the log continues in a new file from there on.
+// The stepping thread only queues changes. A writer encodes and writes all changes queued since its
+// last turn, and then notifies those who wait for it; a syncer follows. Checkpoints are written by
+// a third thread, from a snapshot; the log continues in a new file from there on.
 //
-// After an error the world is paused, by the fault of its next step. The log is mended by a new
-// checkpoint as soon as the disk takes one.
+// After an error the world is paused, by a fault of its next step. A new checkpoint replaces the
+// broken log as soon as one can be written.
 class WorldJournal : public Journal {
  public:
   static constexpr std::size_t kMaxPending = 100'000;     // changes that are not written yet
@@ -50,7 +50,7 @@ class WorldJournal : public Journal {
   void Close() override;
   void Discard() override;
 
-  // Turns of the three threads. `Sync` returns the time of its next turn; `Checkpoint` does nothing
+  // Work of the three threads. `Sync` returns the time of its next call; `Checkpoint` does nothing
   // if nothing has changed, or if the log is shorter than `min_log_bytes`.
   void Write();
   SteadyTime Sync();
@@ -90,14 +90,14 @@ class WorldJournal : public Journal {
   std::int64_t last_number_;
   std::shared_ptr<const physics::Snapshot> now_;  // after all pending changes
   absl::Status failure_;                          // of the log; ok: it is whole
-  bool is_mending_ = false;  // a checkpoint is written; pending changes follow it
+  bool is_mending_ = false;  // a checkpoint is being written; pending changes follow it
   bool ended_ = false;
   std::shared_ptr<GrowingFile> log_;
   std::vector<std::shared_ptr<GrowingFile>> unsynced_;
   SteadyTime unsynced_since_ = kNever;
   std::atomic<std::int64_t> log_bytes_{0};
 
-  std::mutex write_mutex_;  // one writes at a time: the writer, or who closes
+  std::mutex write_mutex_;  // one thread writes at a time: the writer, or the one that closes
   SteadyTime last_mark_;
   std::mutex checkpoint_mutex_;
 };

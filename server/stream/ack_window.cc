@@ -8,10 +8,10 @@ namespace {
 using Seconds = std::chrono::duration<double>;
 
 constexpr std::size_t kMaxRecorded = 1024;  // frames of a viewer that never acknowledges
-// A frame waits behind another if it takes this much longer than one that was sent alone.
+// A frame queues behind another if it takes this much longer than one that was sent alone.
 constexpr double kQueueingRatio = 1.5;
 constexpr double kQueueingTime = 0.005;  // [s]; less is the noise of a busy machine
-// Time for which there is one frame under way then [s], or that of so many frames.
+// Then the limit is one frame for this time [s], or for the time of this number of frames.
 constexpr double kSingleTime = 2;
 constexpr double kSingleFrames = 8;
 

@@ -9,10 +9,11 @@
 
 namespace pliant::server {
 
-// How many frames one viewer may have under way. A viewer that acknowledges frames has at most two:
-// the second fills the line while the acknowledgement of the first returns. Where the second only
-// waits behind the first, because some hop to this viewer is slower than its rate, there is one:
-// frames then arrive as often and half as old. A viewer that never acknowledges is not limited.
+// Limits the frames of one viewer in flight. A viewer that acknowledges frames has at most two: the
+// second is in transit while the acknowledgement of the first returns. If the second only queues
+// behind the first, because the path to this viewer is slower than its rate, the limit is one:
+// frames then arrive as often, with half the delay. A viewer that never acknowledges is not
+// limited.
 class AckWindow {
  public:
   static constexpr std::size_t kMaxUnacknowledged = 2;
@@ -20,15 +21,15 @@ class AckWindow {
   bool IsFull(SteadyTime now) const;
   void Send(std::uint64_t frame, SteadyTime now);
 
-  // Returns the time from sending `frame` to this acknowledgement [s], if it was under way. Frames
-  // before it count as received, too.
+  // Returns the time from sending `frame` to this acknowledgement [s], if it was in flight. Earlier
+  // frames count as received, too.
   std::optional<double> Acknowledge(std::uint64_t frame, SteadyTime now);
 
  private:
   struct UnderWay {
     std::uint64_t frame;
     SteadyTime sent;
-    bool alone;  // nothing else was under way when it was sent
+    bool alone;  // no other frame was in flight when it was sent
   };
 
   void Adapt(const UnderWay& received, double lag, SteadyTime now);

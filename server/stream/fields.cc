@@ -17,7 +17,7 @@ namespace {
 
 struct Measure {
   v1::FieldMeasure number;
-  std::optional<physics::FieldMeasure> of_elements;  // none: of the velocities of nodes
+  std::optional<physics::FieldMeasure> of_elements;  // none: from nodal velocities
   int components;
   const char* unit;
 };

@@ -16,15 +16,15 @@ absl::StatusOr<v1::FieldMeasure> CheckMeasure(int measure);
 
 int CountComponents(v1::FieldMeasure measure);  // numbers per vertex
 const char* FindUnit(v1::FieldMeasure measure);
-bool IsOfContact(v1::FieldMeasure measure);  // and so may change while the body rests
+bool IsOfContact(v1::FieldMeasure measure);  // such fields may change while the body rests
 
-// Whether a deformable body has a field. One of points has none of contact, as it has no area.
+// True if a deformable body has a field. Bodies of points have no area, and so no contact fields.
 bool HasField(const physics::Model& model, const physics::Body& body, v1::FieldMeasure measure);
 
 // All fields that the body has, ascending.
 std::vector<v1::FieldMeasure> ListFields(const physics::Model& model, const physics::Body& body);
 
-// Components of each drawn node of a body that has the field, in the order of DrawnNodes.
+// Components at each drawn node of a body that has the field, in the order of DrawnNodes.
 std::vector<double> CalcDrawnField(const physics::Snapshot& snapshot, int body,
                                    v1::FieldMeasure measure);
 

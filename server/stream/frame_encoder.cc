@@ -28,7 +28,7 @@ std::string EncodePrefix(int field, std::size_t size) {
   return bytes;
 }
 
-// The bytes of a message are those of its parts, in any order.
+// Concatenates serialised parts of a message, whose order does not matter.
 std::string Concatenate(const std::vector<const std::string*>& sections) {
   std::size_t size = 0;
   for (const std::string* section : sections) size += section->size();
@@ -73,7 +73,7 @@ bool EncodedState::IsNewer(std::uint64_t change, std::uint64_t since) const {
   return since == 0 || changes_.moved.empty() || change > since;
 }
 
-// Makes parts that give the same frame equal, so that they share its bytes.
+// Maps parts that give the same frame to equal ones, so that they share its bytes.
 void EncodedState::Normalize(const FrameChoice& choice, FrameParts* parts) const {
   const physics::Model& model = *published_->snapshot->model;
   parts->fields = parts->fields && !choice.fields.empty();

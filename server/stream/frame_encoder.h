@@ -19,8 +19,8 @@
 
 namespace pliant::server {
 
-// The frames of one state. They are put together from sections, each of which is encoded once,
-// when first needed, whatever the viewers combine: the state with its energies, the pose of each
+// The frames of one state. They are composed of sections, each of which is encoded once, when first
+// needed, for any combination of viewers: the state with its energies, the pose of each
 // rigid body, the positions of each deformable body, each of its fields, contacts, forces, joints,
 // each probe. Surfaces are encoded once for each precision and tier; fields are computed once.
 class EncodedState {
@@ -55,11 +55,12 @@ class EncodedState {
   const std::string& Forces(const FrameChoice& choice);
   const std::vector<double>& Field(int body, v1::FieldMeasure measure);
   const std::vector<std::uint32_t>& Subset(int body, v1::Tier tier) const;
-  // Versions in which a body last moved, and in which its chosen fields last changed.
   bool HasField(int body, v1::FieldMeasure measure) const;
+  // Versions in which a body last moved, and in which its chosen fields last changed.
   std::uint64_t LastMotion(int body) const;
   std::uint64_t LastFieldChange(int body, const FrameChoice& choice) const;
-  // True of all changes since 0, and where changes are unknown.
+  // True if a change is later than the version `since`, or if `since` is 0 or changes are
+  // unknown.
   bool IsNewer(std::uint64_t change, std::uint64_t since) const;
   void Write(const Key& key, v1::Frame* frame);
 
@@ -69,7 +70,7 @@ class EncodedState {
   Timeline* const timeline_;
   const LastChanges changes_;
   std::map<Key, std::string> sections_;
-  v1::Frame scratch_;  // that sections are written in, one after the other
+  v1::Frame scratch_;  // in which sections are written, one after the other
   std::map<std::pair<int, v1::FieldMeasure>, std::vector<double>> fields_;
   std::optional<physics::ProbeSampler> sampler_;
   std::vector<std::string> rigid_;                             // by body, all at once

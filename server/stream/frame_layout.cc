@@ -9,7 +9,7 @@
 namespace pliant::server {
 namespace {
 
-// Numbers other than those of vertices: report, clock and energies; a pose; origin and scale.
+// Sizes of parts other than vertices: report, clock and energies; pose, or origin and scale.
 constexpr std::size_t kStateBytes = 2048;
 constexpr std::size_t kBodyBytes = 96;
 

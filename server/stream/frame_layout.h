@@ -27,7 +27,7 @@ struct FrameChoice {
   auto operator<=>(const FrameChoice&) const = default;
 };
 
-// What one frame contains of a choice.
+// The parts of a choice that one frame contains.
 struct FrameParts {
   // Only bodies that have moved after these versions; 0: all. A frame without fields has no
   // fields_since.
@@ -37,14 +37,14 @@ struct FrameParts {
   auto operator<=>(const FrameParts&) const = default;
 };
 
-// Size of a frame, which clients must be able to take [B].
+// Maximum size of a frame, which clients must be able to receive [B].
 inline constexpr std::size_t kMaxFrame = 4 << 20;
 
-// What frames say about the bodies of a model, whatever its state.
+// Numbers and sizes of the bodies of a model in frames, independent of its state.
 struct FrameLayout {
   explicit FrameLayout(const physics::Model& model);
 
-  // About the size of a frame [B] without contacts and forces, whose number changes.
+  // Approximate size of a frame [B] without contacts and forces, whose number changes.
   std::size_t CalcSize(const FrameChoice& choice) const;
 
   // RESOURCE_EXHAUSTED when that is more than `limit`, naming the tier and the precision that fit.

@@ -12,17 +12,16 @@
 
 namespace pliant::server {
 
-// The sections of which frames are made, each of them a part of a v1.Frame. `layout` is that of the
-// model of the state.
+// The sections of frames, each a part of a v1.Frame. `layout` is that of the state's model.
 
-// Step, time, report with energies, clock, fault, commands.
+// Writes step, time, report with energies, clock, fault, commands.
 void WriteState(const Published& published, v1::Frame* frame);
 
 // Poses of all rigid bodies, each serialized as a v1.Frame of its own, by body.
 std::vector<std::string> SerializeRigid(const physics::Snapshot& snapshot,
                                         const FrameLayout& layout);
 
-// Some of the drawn nodes of a body, given by their indices in DrawnNodes; all if there are none.
+// Some of the drawn nodes of a body, given by their indices in DrawnNodes; empty: all.
 using VertexSubset = std::span<const std::uint32_t>;
 
 void WritePositions(const physics::Snapshot& snapshot, const physics::Body& body,

@@ -117,7 +117,7 @@ SteadyTime FrameStream::Visit(StreamPass* pass) {
   const bool heartbeat = !first && now >= last_sent_ + kHeartbeat;
   const auto interval = FromSeconds(1 / subscription_.rate);
 
-  // of a world in real time, send the publication nearest to the due time, when it is published
+  // for a world in real time, send the publication nearest to the due time, when it is published
   const auto spacing = FromSeconds(CalcSpacing(published));
   const auto early = std::min(spacing, interval) / 2;
   if (!first && !heartbeat) {

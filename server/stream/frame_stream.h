@@ -21,7 +21,7 @@ class FrameSink {
   virtual ~FrameSink() = default;
   // The sink calls Ready() when it can take the next frame.
   virtual void SendFrame(const FrameHead& head, std::shared_ptr<const std::string> body) = 0;
-  // The world is gone or the server drains; nothing follows.
+  // The world is gone or the server drains; no call follows.
   virtual void SendEnd(const absl::Status& why) = 0;
 };
 
@@ -47,12 +47,12 @@ struct StreamPass {
   SteadyTime now;
   SteadyTime origin;           // streams of equal rate are due at the same times, counted from it
   EncodedState* state;         // the latest of the world
-  SteadyTime wanted = kNever;  // lowered to the time from which a stream wants a publication
+  SteadyTime wanted = kNever;  // earliest time from which a stream needs a publication; lowered
 };
 
-// Stream to one viewer: the latest state at its own rate, never queued. A viewer that acknowledges
-// frames has at most two in flight, whatever the network buffers. A paused world is resent every
-// second.
+// Stream to one viewer: the latest state at the viewer's rate, never queued. A viewer that
+// acknowledges frames has at most two in flight, whatever the network could buffer. A paused world
+// is resent every second.
 class FrameStream : public std::enable_shared_from_this<FrameStream> {
  public:
   FrameStream(StreamCounters* counters, FrameSink* sink, Subscription subscription);
@@ -84,7 +84,7 @@ class FrameStream : public std::enable_shared_from_this<FrameStream> {
   std::mutex mutex_;
   bool closed_ = false;
   bool ready_ = true;
-  bool waiting_ = false;  // a frame is due, and the viewer could not take it
+  bool waiting_ = false;  // a frame is due, and the viewer is not ready for it
   Subscription subscription_;
   std::uint64_t sent_version_ = 0;  // 0: nothing of this subscription yet
   std::uint64_t skipped_version_ = 0;
@@ -93,8 +93,8 @@ class FrameStream : public std::enable_shared_from_this<FrameStream> {
   SteadyTime next_due_;
   SteadyTime last_sent_;
   std::int64_t keyframe_second_ = 0;                             // counted from the origin
-  std::uint64_t fields_version_ = 0;                             // whose fields were sent last
-  std::array<std::int64_t, Subscription::kParts> part_slots_{};  // in which each was sent last
+  std::uint64_t fields_version_ = 0;                             // version of the last sent fields
+  std::array<std::int64_t, Subscription::kParts> part_slots_{};  // last period of each part
   AckWindow window_;
 };
 

@@ -120,8 +120,8 @@ void DescribePoints(const physics::Model& model, const physics::Body& body, int 
   v1::PointSet* points = message->mutable_points();
   points->set_count(static_cast<std::uint32_t>(count));
   // volumes that differ by rounding alone give one radius
-  const auto [least, largest] = std::ranges::minmax(volumes);
-  const bool are_equal = largest - least <= 1e-6 * largest;
+  const auto [smallest, largest] = std::ranges::minmax(volumes);
+  const bool are_equal = largest - smallest <= 1e-6 * largest;
   for (const double volume : volumes.first(are_equal ? 1 : count))
     points->add_radii(static_cast<float>(std::cbrt(0.75 * volume / physics::kPi)));
   const std::vector<std::uint32_t> kept = DecimatePoints(count);

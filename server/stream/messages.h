@@ -15,7 +15,7 @@ namespace pliant::server {
 
 v1::World DescribeStatus(const std::string& id, const Published& published);
 
-// Keeps an image for clients and returns the reference by which they fetch it.
+// Stores an image for clients and returns the reference by which they fetch it.
 using KeepImage = std::function<v1::ObjectRef(const std::shared_ptr<const physics::Image>&)>;
 
 // Shapes, surfaces and names. Time is proportional to the size of the meshes. Without `keep_image`

@@ -11,13 +11,13 @@ namespace pliant::server {
 // Versions of publications in which bodies last changed, by body; empty: unknown.
 struct LastChanges {
   std::vector<std::uint64_t> moved;
-  // The contact forces on the surface of a deformable body, which its fields of contact depend on
-  // besides its motion.
+  // Versions in which the contact forces on a deformable body last changed, on which its contact
+  // fields depend besides its motion.
   std::vector<std::uint64_t> touched;
 };
 
-// The last changes of each body, as of the latest publication. A body that sleeps keeps every bit
-// of its block and of its contact forces, so that viewers need not be sent it again.
+// The last changes of each body, as of the latest publication. A sleeping body keeps every bit of
+// its block and of its contact forces, so that it need not be sent to viewers again.
 class MotionLog {
  public:
   // Records a publication later than all before.

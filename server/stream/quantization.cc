@@ -8,7 +8,7 @@
 namespace pliant::server {
 namespace {
 
-// Numbers that the loops below treat at a time, so that the compiler uses SIMD: a multiple of the
+// Numbers that the loops below process at a time, so that the compiler uses SIMD: a multiple of the
 // three axes of a point.
 constexpr std::size_t kLanes = 12;
 using Lanes = std::array<double, kLanes>;
@@ -17,8 +17,8 @@ struct Bounds {
   Lanes min, max;  // of the numbers whose index is the same modulo kLanes
 };
 
-// Needs at least `period` numbers. Lanes without a number have one of an equal index modulo
-// `period`.
+// Finds the bounds of each lane. Needs at least `period` numbers; lanes without a number get one of
+// an equal index modulo `period`.
 Bounds FindBounds(std::span<const double> values, std::size_t period) {
   Bounds bounds;
   for (std::size_t k = 0; k < kLanes; ++k) bounds.min[k] = bounds.max[k] = values[k % period];
@@ -56,7 +56,7 @@ std::string Quantize(std::span<const double> values, const Bounds& bounds, doubl
     const double size = bounds.max[k] - bounds.min[k];
     inverse[k] = size > 0 ? largest / size : 0;
   }
-  // rounding errors may lead a little beyond the largest number
+  // rounding errors may exceed the largest number slightly
   const auto round = [&](double value, std::size_t k) {
     const double x = (value - bounds.min[k]) * inverse[k] + 0.5;
     return static_cast<std::int32_t>(x < largest ? x : largest);

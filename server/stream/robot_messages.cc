@@ -71,7 +71,7 @@ void DescribeJoint(const RobotJoint& joint, const Actuator* actuator, std::uint3
   if (std::isfinite(actuator->effort_limit)) message->set_effort_limit(actuator->effort_limit);
 }
 
-// Whether `body` is the carrier itself or one of its descendants.
+// True if `body` is the carrier itself or one of its descendants.
 bool Carries(const Model& model, const Robot& robot, int carrier, int body) {
   if (body == carrier) return true;
   const physics::Body &above = model.bodies[carrier], &below = model.bodies[body];

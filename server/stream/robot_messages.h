@@ -13,7 +13,7 @@ namespace pliant::server {
 
 void DescribeRobots(const physics::Model& model, v1::WorldDescription* description);
 
-// Where the position and velocity of a joint are; of an activation, which has none, block is −1.
+// Place of the position and velocity of a joint in the State; an activation has none, and block −1.
 struct JointPlace {
   int block = -1;
   int position = 0;

@@ -21,7 +21,7 @@ struct StreamCounters {
   std::atomic<double> ack_seconds{0};  // from sending to acknowledgement, summed
   std::atomic<int> open{0};
 
-  // Time from the publication of a state to a frame of it that was due then.
+  // Adds the time from the publication of a state to a frame of it that was due then.
   void AddLag(double seconds) {
     std::lock_guard lock(mutex_);
     lag_.Add(seconds);

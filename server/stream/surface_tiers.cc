@@ -70,7 +70,7 @@ std::size_t EstimateDecimated(const physics::Model& model, const physics::Body& 
   if (drawn.are_points()) return count < kMinPoints ? count : (count - 1) / kReduction + 1;
   const std::size_t triangles = body.surface.triangles.size();
   if (triangles < kMinTriangles || !body.embedded.parts.empty()) return count;
-  // a closed surface has half as many vertices as triangles, an open one some more
+  // a closed surface has half as many vertices as triangles, an open one slightly more
   return std::min(count, 5 * triangles / kReduction / 8 + 16);
 }
 

@@ -41,17 +41,17 @@ struct DecimatedSurface {
   std::vector<std::uint32_t> triangles;  // indices in `vertices`, three a triangle
 };
 
-// Keeps about a quarter of the triangles, chosen so that the shape at rest changes least. The same
-// for the same body. Empty for surfaces of fewer than 128 triangles, and for those that carry an
+// Keeps about a quarter of the triangles, chosen to change the shape at rest as little as possible.
+// Deterministic. Empty for surfaces of fewer than 128 triangles, and for those that carry an
 // embedded one, which need all of them.
 DecimatedSurface DecimateSurface(const physics::Body& body);
 
-// One of every four points in their order, chosen by chance so that the rows of a lattice are
-// thinned evenly. The same for the same number of points. Empty for fewer than 512, which need all
-// of them.
+// One of every four consecutive points, chosen pseudo-randomly so that the rows of a lattice are
+// thinned evenly. Depends only on the number of points. Empty for fewer than 512, which are all
+// kept.
 std::vector<std::uint32_t> DecimatePoints(std::size_t count);
 
-// About how many nodes of a body remain; rather more than fewer.
+// Approximate number of nodes of a decimated body, more likely too large than too small.
 std::size_t EstimateDecimated(const physics::Model& model, const physics::Body& body);
 
 // The decimated bodies of a model, each computed when it is first needed.

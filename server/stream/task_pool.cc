@@ -100,7 +100,7 @@ SteadyTime TaskPool::RunNext() {
     task->running_ = true;
   }
 
-  // what is due meanwhile is for another worker
+  // another worker runs the tasks that are due meanwhile
   for (const auto& worker : workers_) worker->Wake();
   const SteadyTime due = task->Run(now);
 

@@ -13,8 +13,8 @@
 
 namespace pliant::server {
 
-// A few threads that run many tasks between them. Tasks that are ready wait in one queue, so that
-// each gets its turn however often another is woken.
+// A few threads that run many tasks. Tasks that are ready wait in one queue, so that each gets its
+// turn however often another is woken.
 class TaskPool {
  public:
   class Task {
@@ -40,7 +40,7 @@ class TaskPool {
   // The pool keeps the task until Remove or Stop, and runs it at once.
   void Add(std::shared_ptr<Task> task);
 
-  // It may still be running when this returns, but is not run again.
+  // The task may still be running when this returns, but is not run again.
   void Remove(Task& task);
 
   // Runs a task soon, never by two threads at once. Nothing happens if it is not in the pool.
@@ -63,7 +63,7 @@ class TaskPool {
   std::map<std::uint64_t, std::shared_ptr<Task>> tasks_;
   std::deque<std::uint64_t> ready_;  // may name removed tasks
   std::set<std::pair<SteadyTime, std::uint64_t>>
-      scheduled_;  // tasks that are neither ready nor run
+      scheduled_;  // tasks that are neither ready nor running
   std::vector<std::unique_ptr<Timeline::Worker>> workers_;
 };
 

@@ -18,7 +18,7 @@ absl::Status CheckRate(double rate) {
                                                  Subscription::kMaxRate));
 }
 
-// Indices of what a subscription names, ascending. `what`: e.g. "body".
+// Indices of the objects that a subscription names, ascending. `what`: e.g. "body".
 template <typename Names>
 absl::StatusOr<std::vector<int>> FindAll(const Names& names,
                                          const absl::flat_hash_map<std::string, int>& known,
@@ -111,7 +111,7 @@ void WorldStreams::OnPublish() {
 }
 
 SteadyTime WorldStreams::Run(SteadyTime now) {
-  // whatever is published from here on wakes this task
+  // from here on, every publication wakes this task
   wanted_.store(SteadyTime::min());
   std::vector<std::shared_ptr<FrameStream>> streams;
   {

@@ -16,13 +16,14 @@
 
 namespace pliant::server {
 
-// All streams of one world. They are visited together, when a state is published that one of them
-// waits for, so that they share its encoded sections. Worlds take turns on the threads of the pool.
+// All streams of one world. They are visited together, when a state is published for which one of
+// them waits, so that they share its encoded sections. Worlds take turns on the threads of the
+// pool.
 class WorldStreams : public TaskPool::Task,
                      public PublicationListener,
                      public std::enable_shared_from_this<WorldStreams> {
  public:
-  // Which parts of the server it uses; all outlive it.
+  // The parts of the server that it uses; all outlive it.
   struct Parts {
     TaskPool* pool;
     StreamCounters* counters;

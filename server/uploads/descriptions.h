@@ -21,7 +21,7 @@ class Descriptions {
  public:
   static constexpr std::size_t kMaxPage = 3 << 20;    // [B]
   static constexpr std::size_t kMaxInline = 1 << 20;  // of a body in a reply [B]
-  static constexpr std::size_t kMaxSmall = 16 << 10;  // the same, of clients that want objects
+  static constexpr std::size_t kMaxSmall = 16 << 10;  // the same, with bodies_as_objects [B]
   static constexpr std::size_t kChunk = 1 << 20;      // [B]
 
   // A page of the description of `world`. `page_token` is empty or that of the page before.
@@ -30,16 +30,16 @@ class Descriptions {
                                                 const std::string& world,
                                                 const std::shared_ptr<const physics::Model>& model);
 
-  // A chunk of an object of a description that was given out. NOT_FOUND, OUT_OF_RANGE.
+  // A chunk of an object of an earlier description. NOT_FOUND, OUT_OF_RANGE.
   absl::StatusOr<v1::FetchObjectResponse> Fetch(const v1::FetchObjectRequest& request) const;
 
  private:
-  // A description in pages; the objects that it refers to.
+  // A description in pages, and the objects to which it refers.
   struct Pages {
     std::vector<v1::WorldDescription> pages;
     std::map<std::string, std::shared_ptr<const std::string>> objects;  // by SHA-256
   };
-  // Of clients that want large bodies only as objects, and of those that want all.
+  // The descriptions of a model, without and with bodies_as_objects.
   struct Known {
     std::weak_ptr<const physics::Model> model;
     std::shared_ptr<const Pages> forms[2];

@@ -9,8 +9,8 @@
 
 namespace pliant::server {
 
-// SHA-256 of files that are not written any more. Each is read once, however often it is asked for,
-// until it has another size or time.
+// SHA-256 of files that are no longer written. Each file is read once, until its size or
+// modification time changes.
 class FileSums {
  public:
   static constexpr std::size_t kMaxKnown = 1024;

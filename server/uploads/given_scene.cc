@@ -23,12 +23,12 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxImported = 100;
 
-// Clients know their own paths, not those of this machine.
+// Removes paths of this machine from a message to a client.
 void HideFolder(const std::string& folder, std::string* text) {
   *text = absl::StrReplaceAll(*text, {{folder + "/", ""}, {folder, "the folder of the files"}});
 }
 
-// Links resolved, as in messages.
+// The folder with links resolved, as in messages.
 std::string Resolve(const std::string& folder) {
   std::error_code error;
   const fs::path resolved = fs::weakly_canonical(folder, error);
@@ -68,8 +68,8 @@ absl::Status CheckNamed(const v1::CreateWorldRequest& request) {
   return absl::OkStatus();
 }
 
-// Files beside a scene and below, by their paths from there; others keep theirs, and are found by
-// their names.
+// Makes the paths of files beside and below a scene relative to it; others are unchanged, and are
+// found by their names.
 void MoveBeside(const std::string& scene, v1::CreateWorldRequest* request) {
   const std::string folder = fs::path(scene).parent_path().generic_string();
   if (folder.empty()) return;

@@ -150,7 +150,7 @@ absl::StatusOr<ObjectStore::Progress> ObjectStore::Append(const std::string& use
   if (offset + length > upload->received) {
     data.remove_prefix(static_cast<std::size_t>(upload->received - offset));
     if (absl::Status status = WriteAll(upload->file, data, upload->path); !status.ok()) {
-      Drop(key);  // it may have been written in part
+      Drop(key);  // the chunk may have been written in part
       return status;
     }
     upload->sum.Add(data);
@@ -193,7 +193,7 @@ absl::Status ObjectStore::MakeRoom(std::int64_t size) {
   return absl::OkStatus();
 }
 
-// Drops objects, the one used longest ago first, until all that is held has `max_held` bytes.
+// Drops the least recently used objects until objects and uploads have at most `max_held` bytes.
 void ObjectStore::DropObjectsUntilHeld(std::int64_t max_held) {
   for (std::int64_t held = CountBytes(); held > max_held && !objects_.empty();) {
     const auto oldest = std::ranges::min_element(

@@ -18,7 +18,7 @@
 
 namespace pliant::server {
 
-// Files of one scene in a folder of their own, which goes when this does.
+// Files of one scene in a folder of their own, which the destructor removes.
 class StagedFiles {
  public:
   explicit StagedFiles(std::filesystem::path folder) : folder_(std::move(folder)) {}
@@ -30,18 +30,18 @@ class StagedFiles {
   const std::filesystem::path folder_;
 };
 
-// Files that clients upload, each named by the SHA-256 of its content. An object that has its name
-// is complete: it is checked, written to disk and then renamed. When the folder is full, objects
-// that were not used for the longest time are dropped.
+// Files that clients upload, each named by the SHA-256 of its content. A file with such a name is
+// complete: it is checked, written to disk and then renamed. When the folder is full, the least
+// recently used objects are dropped.
 class ObjectStore {
  public:
   struct Options {
     std::string folder;
-    std::int64_t max_bytes = std::int64_t{4} << 30;  // of all objects, uploads under way included
+    std::int64_t max_bytes = std::int64_t{4} << 30;  // of all objects and uploads in progress
     Timeline* timeline = &RealTimeline();
   };
   static constexpr std::size_t kMaxChunk = 1 << 20;  // [B]
-  static constexpr std::size_t kMaxUploads = 64;     // under way
+  static constexpr std::size_t kMaxUploads = 64;     // in progress
   static constexpr std::chrono::minutes kMaxPause{10};
 
   struct Progress {
@@ -49,26 +49,26 @@ class ObjectStore {
     bool complete = false;
   };
 
-  // Finds the objects of an earlier run; uploads that were under way then are dropped. UNAVAILABLE,
-  // with the remedy, if the folder cannot be used.
+  // Finds the objects of an earlier run; its unfinished uploads are dropped. UNAVAILABLE, with the
+  // remedy, if the folder cannot be used.
   static absl::StatusOr<std::unique_ptr<ObjectStore>> Open(Options options);
   ~ObjectStore();
 
-  // Changes Options::max_bytes. Objects that do not fit any more are dropped; uploads under way may
-  // end.
+  // Changes Options::max_bytes. Objects that no longer fit are dropped; uploads in progress may
+  // complete.
   void SetMaxBytes(std::int64_t max_bytes);
 
   bool Has(const std::string& sha256) const;
 
-  // Adds a chunk to an object that `user` uploads. What another user uploads of the same object
-  // does not mix with it. A chunk that was received before changes nothing. INVALID_ARGUMENT for
-  // what is no chunk of an object, or if the whole has another hash, whereupon it is dropped;
-  // OUT_OF_RANGE, naming the next offset, if chunks are missing before this one;
-  // RESOURCE_EXHAUSTED, naming limit and need.
+  // Adds a chunk to an object that `user` uploads. Uploads of the same object by different users
+  // are separate. A chunk that was received before changes nothing. INVALID_ARGUMENT for an invalid
+  // chunk, or if the whole has another hash, whereupon it is dropped; OUT_OF_RANGE, naming the next
+  // offset, if chunks are missing before this one; RESOURCE_EXHAUSTED, naming the limit and the
+  // need.
   absl::StatusOr<Progress> Append(const std::string& user, const std::string& sha256,
                                   std::int64_t size, std::int64_t offset, std::string_view data);
 
-  // The content of an object. INVALID_ARGUMENT when that has more than `max_bytes`; NOT_FOUND.
+  // The content of an object. INVALID_ARGUMENT when it has more than `max_bytes`; NOT_FOUND.
   absl::StatusOr<std::string> Read(const std::string& sha256, std::int64_t max_bytes);
 
   // Makes `folder` with the named objects as files: `files` has relative paths and their hashes.

@@ -6,7 +6,7 @@
 
 namespace pliant::server {
 
-// SHA-256 of bytes that come in pieces.
+// Incremental SHA-256.
 class Sha256 {
  public:
   Sha256();
@@ -24,7 +24,7 @@ class Sha256 {
 
 std::string CalcSha256(std::string_view bytes);
 
-// Whether `text` is 64 hexadecimal digits in lower case.
+// True if `text` is 64 hexadecimal digits in lower case.
 bool IsSha256(std::string_view text);
 
 }  // namespace pliant::server

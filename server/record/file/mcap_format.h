@@ -29,7 +29,7 @@ inline constexpr std::string_view kMcapMagic("\x89MCAP0\r\n", 8);
 
 inline constexpr std::string_view kMcapCompression = "zstd";
 
-// Puts together the contents of a record.
+// Composes the contents of a record.
 class McapFields {
  public:
   template <typename T>
@@ -64,7 +64,7 @@ inline std::string MakeMcapRecord(McapOpcode opcode, const McapFields& fields) {
   return bytes;
 }
 
-// Takes apart the contents of a record. Reading beyond the end gives zeros, and ok() is false.
+// Parses the contents of a record. Reading beyond the end gives zeros, and ok() is false.
 class McapReaderFields {
  public:
   explicit McapReaderFields(std::string_view bytes) : rest_(bytes) {}
@@ -95,7 +95,7 @@ class McapReaderFields {
   bool ok_ = true;
 };
 
-// CRC-32 of the bytes, as MCAP has it.
+// CRC-32 of the bytes, as specified by MCAP.
 std::uint32_t CalcMcapCrc(std::string_view bytes);
 
 }  // namespace pliant::server

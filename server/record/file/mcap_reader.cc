@@ -36,7 +36,7 @@ class RecordReader {
     return bytes && *bytes == kMcapMagic;
   }
 
-  // None when the file ends before the record does.
+  // Returns none if the file ends within the record.
   std::optional<Record> Next() {
     const std::optional<std::string> head = Read(9);
     if (!head) return std::nullopt;
@@ -73,7 +73,7 @@ class ChunkReader {
  public:
   explicit ChunkReader(const std::function<absl::Status(const McapMessage&)>& take) : take_(take) {}
 
-  // What is damaged, if anything is; errors of `take`.
+  // Returns the damage, empty if there is none, or an error of `take`.
   absl::StatusOr<std::string> Read(std::string_view chunk) {
     McapReaderFields fields(chunk);
     fields.Number<std::uint64_t>();
@@ -103,7 +103,7 @@ class ChunkReader {
 
  private:
   bool Decompress(std::string_view bytes, std::uint64_t size) {
-    // what claims to be larger than any chunk is damaged
+    // a size beyond that of any chunk is damage
     if (size > kMaxChunkBytes) return false;
     decompressed_.resize(size);
     return ZSTD_decompress(decompressed_.data(), size, bytes.data(), bytes.size()) == size;
@@ -129,7 +129,7 @@ class ChunkReader {
   std::string decompressed_;
 };
 
-// None when it is damaged.
+// Returns none if the record is damaged.
 std::optional<McapAttachment> ReadAttachment(std::string_view record) {
   McapReaderFields fields(record);
   fields.Number<std::uint64_t>();

@@ -11,28 +11,29 @@
 
 namespace pliant::server {
 
-// A message of an MCAP file. Valid during the call that gets it.
+// A message of an MCAP file. Valid during the call to which it is passed.
 struct McapMessage {
   std::string_view topic;
   std::uint64_t log_time = 0;  // [ns]
   std::string_view data;
 };
 
-// A file that is attached to an MCAP file. Valid during the call that gets it.
+// A file that is attached to an MCAP file. Valid during the call to which it is passed.
 struct McapAttachment {
   std::string_view name;
   std::string_view contents;
 };
 
-// What was read of a file.
+// Result of reading a file.
 struct McapEnd {
-  bool is_complete = false;  // it has an end; otherwise it was cut off
-  std::string damage;        // why nothing was read beyond; empty: nothing is damaged
+  bool is_complete = false;  // the file has an end; otherwise it was cut off
+  std::string damage;        // why reading stopped; empty: nothing is damaged
 };
 
 // Calls `take` with each message and `attach`, unless it is null, with each attachment, in the
-// order of the file, up to where that was cut off or is damaged. Chunks may be compressed (zstd).
-// INVALID_ARGUMENT when it is no MCAP file, NOT_FOUND when there is none, and errors of `take`.
+// order of the file, up to the place where it was cut off or is damaged. Chunks may be compressed
+// (zstd). INVALID_ARGUMENT when it is not an MCAP file, NOT_FOUND when there is none, and errors of
+// `take`.
 absl::StatusOr<McapEnd> ReadMcap(const std::string& path,
                                  const std::function<absl::Status(const McapMessage&)>& take,
                                  const std::function<void(const McapAttachment&)>& attach = {});

@@ -12,7 +12,7 @@
 namespace pliant::server {
 namespace {
 
-// The file of a message and all that it imports, each after its own imports.
+// Adds the file of a message and all that it imports, each after its own imports.
 void AddFiles(const google::protobuf::FileDescriptor& file, std::set<std::string>* known,
               google::protobuf::FileDescriptorSet* files) {
   if (!known->insert(file.name()).second) return;
@@ -27,7 +27,7 @@ std::string DescribeSchema(const google::protobuf::Descriptor& message) {
   return files.SerializeAsString();
 }
 
-// Fast rather than small: the thread that writes serves every recording.
+// Uses the fastest level, since the thread that writes serves every recording.
 std::string Compress(std::string_view records) {
   constexpr int kLevel = 1;
   std::string bytes(ZSTD_compressBound(records.size()), '\0');
@@ -99,7 +99,7 @@ std::uint16_t McapWriter::AddChannel(const std::string& topic,
 
 absl::Status McapWriter::Write(std::uint16_t number, std::uint64_t log_time,
                                std::uint64_t publish_time, std::string_view message) {
-  // the first chunk explains the channels
+  // the first chunk declares the channels
   if (messages_ == 0) {
     times_.first = log_time;
     for (const Channel& channel : channels_) chunk_ += channel.records;

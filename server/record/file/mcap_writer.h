@@ -36,10 +36,10 @@ class McapWriter {
   absl::Status Write(std::uint16_t channel, std::uint64_t log_time, std::uint64_t publish_time,
                      std::string_view message);
 
-  // Writes the chunk that is open, if any, to the disk.
+  // Writes the open chunk, if any, to the disk.
   absl::Status Flush();
 
-  // Flush, and the summary by which readers find chunks without reading all of them.
+  // Flushes, and writes the summary by which readers find chunks without reading all of them.
   absl::Status Finish();
 
   std::int64_t size() const { return file_.size(); }  // [bytes]

@@ -12,7 +12,7 @@
 
 namespace pliant::server {
 
-// The files that a recording has of its scene, by their paths.
+// The files of its scene in a recording, by their paths.
 using RecordedFiles = std::map<std::string, std::string>;
 
 struct ReplayOptions {
@@ -26,9 +26,9 @@ struct ReplayOptions {
 };
 
 // Steps a world through a recording again, and compares its states with those that were recorded,
-// up to the first that differs. Errors: INVALID_ARGUMENT when the file is no recording, has no
-// start, or its model is another one than `load` gives; DATA_LOSS when it is damaged or a step
-// cannot be made again; those of `load` and of the callbacks.
+// up to the first that differs. Errors: INVALID_ARGUMENT when the file is not a recording, has no
+// start, or its model differs from that of `load`; DATA_LOSS when it is damaged or a step cannot be
+// repeated; those of `load` and of the callbacks.
 absl::StatusOr<v1::ReplayResponse> ReplayRecording(const std::string& path,
                                                    const ReplayOptions& options);
 

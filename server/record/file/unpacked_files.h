@@ -15,7 +15,7 @@ namespace pliant::server {
 // there; errors of the disk.
 absl::Status UnpackFiles(const RecordedFiles& files, const std::string& folder);
 
-// The files of a recording in a folder of their own, which goes when this does.
+// The files of a recording in a folder of their own, which the destructor removes.
 class UnpackedFiles {
  public:
   // Makes the folder in `parent`. Errors as UnpackFiles.

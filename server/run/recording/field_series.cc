@@ -24,7 +24,7 @@ enum PointArray { kDisplacement, kVelocity, kContactPressure, kContactTraction }
 struct CellArray {
   FieldMeasure measure;
   const char* name;
-  double undeformed[9];  // value for rigid bodies, and for those that lack the measure
+  double undeformed[9];  // value for rigid bodies, and for bodies without the measure
 };
 constexpr CellArray kCellArrays[] = {
     {FieldMeasure::kVonMisesStrain, "von_mises_strain", {0}},
@@ -119,7 +119,7 @@ absl::Status FieldSeries::WriteFrame() {
 void FieldSeries::AppendDeformable(int body, UnstructuredGrid* grid) const {
   const physics::Model& model = world_.model();
   const physics::Body& b = model.bodies[body];
-  // of particles without the points on their surface
+  // bodies of particles are written without the points on their surface
   const int particles = physics::CountPoints(model, b);
   const int nodes = particles > 0 ? particles : model.abilities_of(b).nodes->nodes_of(b.part).count;
   const std::int64_t first = static_cast<std::int64_t>(grid->points.size() / 3);
@@ -146,8 +146,8 @@ void FieldSeries::AppendDeformable(int body, UnstructuredGrid* grid) const {
   AppendEmbedded(b, first, body, grid);
 }
 
-// The surface that a body carries, whose nodes are the grid's points from `first` on and whose
-// tetrahedra are its last cells.
+// Appends the embedded surface of a body, whose nodes are the grid's points from `first` on and
+// whose tetrahedra are its last cells.
 void FieldSeries::AppendEmbedded(const physics::Body& b, std::int64_t first, int body,
                                  UnstructuredGrid* grid) const {
   if (b.embedded.parts.empty()) return;
@@ -157,7 +157,7 @@ void FieldSeries::AppendEmbedded(const physics::Body& b, std::int64_t first, int
     cell_of.emplace(b.mesh.tetrahedra[t], cells + t);
   for (const physics::EmbeddedPart& part : b.embedded.parts) {
     const std::int64_t start = static_cast<std::int64_t>(grid->points.size() / 3);
-    // every value at a vertex is that sum of its nodes which its position is
+    // values at a vertex are interpolated with the same weights as its position
     const auto interpolate = [&](std::size_t components, std::vector<double>* values) {
       for (std::size_t v = 0; v < part.nodes.size(); ++v) {
         for (std::size_t c = 0; c < components; ++c) {

@@ -25,7 +25,7 @@ class FieldSeries {
   // Writes the frame that is due, if any.
   absl::Status Record();
 
-  // Writes the present state as the last frame unless it is there already, then fields.pvd.
+  // Writes the present state as the last frame unless it has been written, then fields.pvd.
   absl::Status Finish();
 
  private:

@@ -8,7 +8,7 @@ class SamplingSchedule {
   // `rate` [Hz]; `start` and `time_step` [s].
   SamplingSchedule(double rate, double start, double time_step);
 
-  // Whether a sample is due at time t [s]. Call once after each step. The first call, at the start,
+  // True if a sample is due at time t [s]. Call once after each step. The first call, at the start,
   // returns true.
   bool IsDue(double t);
 
