@@ -13,15 +13,15 @@ struct PinnedHash {
 };
 
 inline constexpr PinnedHash kPinnedHashes[] = {
-    {"soft ball", 60, "0cb11421bdda43c5c386a843d1c564f1"},
+    {"soft ball", 60, "83ae43ccdba7c72ccc8b572a31154bc7"},
     {"soft mat", 30, "90c7bb13c7866fadd992905fe5ae6039"},
     {"rigid heap", 100, "e996ecafb03cc3c99fad346e45467443"},
-    {"arm and hand", 120, "fe2c3726b3a4472cfde7890aa5c8acd7"},
-    {"soft rings", 40, "d008b6b52060c5797479f7082725988d"},
-    {"corrective cube", 60, "b9cbb133bd18fa58b49f222fb25f3b5d"},
-    {"nonsmooth hand", 120, "7a7f3e6b4dab94e38533f40aff88c4bb"},
-    {"nonsmooth cube", 60, "383737f4fb69a48c6734a002f76a726d"},
-    {"maximal ball", 40, "36f2838c07a21c8a9e27fa896b60e9af"},
+    {"arm and hand", 120, "d1370306449f469f1e9d75e8bcea86cf"},
+    {"soft rings", 40, "0bb08abed21c51e8732803e2f8964837"},
+    {"corrective cube", 60, "ab83794fc7a355029dc98c93698d23a9"},
+    {"nonsmooth hand", 120, "10be1ff923fcf30dbac1c956d9ebcb16"},
+    {"nonsmooth cube", 60, "3f3ae3bbd172ac2886d9004c25846b35"},
+    {"maximal ball", 40, "5df4bfcfa92092a13574aa9d5aefc8f7"},
 };
 
 }  // namespace pliant::physics
