@@ -19,6 +19,8 @@ using Eigen::Vector3d;
 // tetrahedra, α_short for others (Labelle & Shewchuk 2007, table 2).
 constexpr double kLongReach = 0.24999;
 constexpr double kShortReach = 0.41189;
+// A warped tetrahedron keeps more than this share of its volume.
+constexpr double kMinVolumeShare = 0.02;
 // Parts smaller than this share of the largest one are dropped.
 constexpr double kFragmentShare = 0.005;
 
@@ -204,6 +206,26 @@ void DropFragments(StuffedMesh* stuffed) {
     for (int& v : t) v = number[v];
 }
 
+// Moves vertices back to their places in the lattice until no tetrahedron is inverted or nearly
+// flat. The reaches exclude that in a regular lattice, but not where its edges change their length.
+void RestoreInverted(const BackgroundLattice& lattice, std::vector<Vector3d>* warped,
+                     std::vector<Side>* sides) {
+  const std::vector<Vector3d>&x = lattice.mesh.vertices, &w = *warped;
+  for (bool any = true; any;) {
+    any = false;
+    for (const auto& t : lattice.mesh.tetrahedra) {
+      const double volume = CalcSixVolumes(x[t[0]], x[t[1]], x[t[2]], x[t[3]]);
+      if (CalcSixVolumes(w[t[0]], w[t[1]], w[t[2]], w[t[3]]) > kMinVolumeShare * volume) continue;
+      const int v = *std::ranges::max_element(
+          t, {}, [&](int corner) { return (w[corner] - x[corner]).squaredNorm(); });
+      if (w[v] == x[v]) continue;
+      (*warped)[v] = x[v];
+      (*sides)[v] = lattice.inside[v] ? Side::kInside : Side::kOutside;
+      any = true;
+    }
+  }
+}
+
 }  // namespace
 
 StuffedMesh StuffLattice(const SurfaceRegion& region, BackgroundLattice lattice) {
@@ -228,16 +250,18 @@ StuffedMesh StuffLattice(const SurfaceRegion& region, BackgroundLattice lattice)
     out = std::min(out, std::pair((1 - edges[i].t) / reach, static_cast<int>(i)));
   }
   std::vector<Vector3d> warped = x;
-  StuffedMesh stuffed;
-  stuffed.in_hole.assign(x.size(), 0);
   for (std::size_t v = 0; v < x.size(); ++v) {
     const auto [distance, edge] = nearest[v];
     if (edge < 0 || distance >= 1) continue;
     const CutEdge& cut = edges[edge];
     warped[v] = x[cut.inside] + cut.t * (x[cut.outside] - x[cut.inside]);
     sides[v] = Side::kOn;
-    stuffed.in_hole[v] = cut.in_hole;
   }
+  RestoreInverted(lattice, &warped, &sides);
+  StuffedMesh stuffed;
+  stuffed.in_hole.assign(x.size(), 0);
+  for (std::size_t v = 0; v < x.size(); ++v)
+    if (sides[v] == Side::kOn) stuffed.in_hole[v] = edges[nearest[v].second].in_hole;
   stuffed.mesh.vertices = std::move(warped);
   for (CutEdge& cut : edges) {
     if (sides[cut.inside] != Side::kInside || sides[cut.outside] != Side::kOutside) continue;

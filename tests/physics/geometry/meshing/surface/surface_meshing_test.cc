@@ -1,6 +1,7 @@
 #include "physics/geometry/meshing/surface/surface_meshing.h"
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <utility>
@@ -168,6 +169,25 @@ TEST(SurfaceMeshing, ClosesAnOpenSurface) {
   EXPECT_THAT(meshed->warnings, Contains(HasSubstr("closed by winding number")));
   EXPECT_GE(meshed->min_dihedral, kTenDegrees);
   EXPECT_NEAR(CalcVolume(meshed->mesh), 4 * kPi / 3, 0.02 * 4 * kPi / 3);
+}
+
+// The lattice is refined again and again, and its edges change their length everywhere.
+TEST(SurfaceMeshing, FillsTrianglesInDisorderWithSoundTetrahedra) {
+  TriangleMesh disorder;
+  std::uint64_t state = 3;
+  const auto draw = [&] {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<double>(state >> 11) * 0x1p-53;
+  };
+  constexpr int kTriangles = 30;
+  for (int i = 0; i < 3 * kTriangles; ++i) {
+    const double x = draw(), y = draw(), z = draw();
+    disorder.vertices.emplace_back(x, y, z);
+  }
+  for (int i = 0; i < kTriangles; ++i) disorder.triangles.push_back({3 * i, 3 * i + 1, 3 * i + 2});
+  const auto meshed = MeshSurface(disorder, WithEdge(0.08));
+  ASSERT_TRUE(meshed.ok()) << meshed.status();
+  EXPECT_GE(meshed->min_dihedral, kTenDegrees);
 }
 
 TEST(SurfaceMeshing, TurnsInvertedSurfaces) {
