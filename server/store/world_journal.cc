@@ -112,13 +112,18 @@ void WorldJournal::Note(Change change, const std::shared_ptr<const physics::Snap
 }
 
 void WorldJournal::WhenWritten(Waiter done) {
-  bool is_written = false;
+  absl::Status status;
+  bool waits = false;
   {
     std::lock_guard lock(mutex_);
-    is_written = ended_ || (pending_.empty() && waiters_.empty() && !is_writing_ && failure_.ok());
-    if (!is_written) waiters_.push_back(std::move(done));
+    if (ended_) {
+      status = end_;
+    } else {
+      waits = !pending_.empty() || !waiters_.empty() || is_writing_ || !failure_.ok();
+    }
+    if (waits) waiters_.push_back(std::move(done));
   }
-  if (is_written) return done(absl::OkStatus());
+  if (!waits) return done(status);
   workers_.wake_writer();
 }
 
@@ -258,7 +263,18 @@ void WorldJournal::Close() {
   Checkpoint();
   WhenWritten([](const absl::Status&) {});  // a last attempt to mend the log, if need be
   Write();
-  End(absl::OkStatus());
+  // a log that is still broken does not have the last changes
+  absl::Status failure;
+  {
+    std::lock_guard lock(mutex_);
+    failure = failure_;
+  }
+  for (const auto& file : End(failure)) {
+    const absl::Status status = file->Sync();
+    if (!status.ok())
+      spdlog::error("event=log_failed folder=\"{}\" reason=\"{}\"", folder_.path(),
+                    status.ToString());
+  }
 }
 
 void WorldJournal::Discard() {
@@ -280,26 +296,20 @@ void WorldJournal::Discard() {
   if (!synced.ok()) spdlog::error("event=world_not_removed reason=\"{}\"", synced.ToString());
 }
 
-// Waits for the writer to finish; it writes no more afterwards.
-void WorldJournal::End(const absl::Status& why) {
+std::vector<std::shared_ptr<GrowingFile>> WorldJournal::End(const absl::Status& why) {
   std::lock_guard turn(write_mutex_);
   std::vector<Waiter> waiters;
   std::vector<std::shared_ptr<GrowingFile>> files;
   {
     std::lock_guard lock(mutex_);
-    if (std::exchange(ended_, true)) return;
+    if (std::exchange(ended_, true)) return {};
+    end_ = why;
     waiters.swap(waiters_);
     files.swap(unsynced_);
     pending_.clear();
   }
   for (const Waiter& done : waiters) done(why);
-  if (!why.ok()) return;
-  for (const auto& file : files) {
-    const absl::Status status = file->Sync();
-    if (!status.ok())
-      spdlog::error("event=log_failed folder=\"{}\" reason=\"{}\"", folder_.path(),
-                    status.ToString());
-  }
+  return files;
 }
 
 }  // namespace pliant::server

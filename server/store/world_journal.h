@@ -76,7 +76,9 @@ class WorldJournal : public Journal {
   absl::Status Begin(std::int64_t number, const physics::Snapshot& start);
   absl::Status StartLog(std::int64_t number);
   absl::Status WriteChanges(const std::vector<Change>& changes, const physics::Snapshot& now);
-  void End(const absl::Status& why);
+  // Waits for the writer to finish; it writes no more afterwards, and whoever waits is answered
+  // `why`. Returns the files that have not been synchronised with the disk.
+  std::vector<std::shared_ptr<GrowingFile>> End(const absl::Status& why);
 
   const Workers workers_;
   const WorldFolder folder_;
@@ -92,6 +94,7 @@ class WorldJournal : public Journal {
   absl::Status failure_;                          // of the log; ok: it is whole
   bool is_mending_ = false;  // a checkpoint is being written; pending changes follow it
   bool ended_ = false;
+  absl::Status end_;  // why the journal has ended; ok: all that happened is in it
   std::shared_ptr<GrowingFile> log_;
   std::vector<std::shared_ptr<GrowingFile>> unsynced_;
   SteadyTime unsynced_since_ = kNever;

@@ -248,6 +248,17 @@ TEST_F(StoreTest, AWorldThatCannotBeWrittenIsPausedAndMendedLater) {
   ExpectRecovers(Crash(), Hash());
 }
 
+TEST_F(StoreTest, AWorldThatEndsWithABrokenLogIsNotAcknowledged) {
+  Step(2);
+  Write();
+  fs::remove_all(journal_->folder());
+  timeline_.RunFor(kInterval);
+  absl::Status late;
+  journal_->Close();
+  journal_->WhenWritten([&](const absl::Status& status) { late = status; });
+  EXPECT_THAT(std::string(late.message()), HasSubstr(journal_->folder()));
+}
+
 TEST_F(StoreTest, ADeletedWorldLeavesNothing) {
   Step(2);
   const std::string folder = journal_->folder();
