@@ -46,6 +46,9 @@ struct SolveCalls {
   // Removes overlap by position: sets solution->v_moving and returns true if there is any.
   Recover recover;
 };
+// clang deduces no arguments of aggregates before version 17
+template <typename... F>
+SolveCalls(F...) -> SolveCalls<F...>;
 
 // Solves with the contacts of the system: relinearises stale tangents at the solution, poses ahead
 // the blocks that gained energy, and solves again. `rounds_ahead` counts the latter rounds.
