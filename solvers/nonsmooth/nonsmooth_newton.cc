@@ -22,7 +22,7 @@ constexpr int kStagnationLimit = 10;
 constexpr int kShortStagnationLimit = 2;
 // Iterations of a linear system if another method can continue. Where these do not solve it,
 // Newton's method on the cones is faster.
-constexpr int kShortLinearIterations = 25;
+constexpr int kShortLinearIterations = 16;
 constexpr double kMinDamping = 0.05;
 constexpr int kMaxConeIterations = 400;
 // A solve within the tolerance continues to this fraction of it, until this many Newton steps in a

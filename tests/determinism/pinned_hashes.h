@@ -20,7 +20,7 @@ inline constexpr PinnedHash kPinnedHashes[] = {
     {"soft rings", 40, "0bb08abed21c51e8732803e2f8964837"},
     {"corrective cube", 60, "ab83794fc7a355029dc98c93698d23a9"},
     {"nonsmooth hand", 120, "10be1ff923fcf30dbac1c956d9ebcb16"},
-    {"nonsmooth cube", 60, "3f3ae3bbd172ac2886d9004c25846b35"},
+    {"nonsmooth cube", 60, "9cfc8d23dac59814fb7d6b80e0d3c13b"},
     {"maximal ball", 40, "5df4bfcfa92092a13574aa9d5aefc8f7"},
 };
 
