@@ -19,10 +19,11 @@ constexpr double kMinDiagonal =
 // Newton steps without a smaller residual after which steps are halved, and after which the solve
 // ends if another method can continue.
 constexpr int kStagnationLimit = 10;
-constexpr int kShortStagnationLimit = 2;
-// Iterations of a linear system if another method can continue. Where these do not solve it,
-// Newton's method on the cones is faster.
-constexpr int kShortLinearIterations = 16;
+constexpr int kContinuedStagnationLimit = 4;
+// The same, and iterations of a linear system, where products with A⁻¹ read more than kDenseShare times
+// the elements of J: Newton's method on the cones, which factors a sparse matrix, is faster there.
+constexpr int kShortStagnationLimit = 2, kShortLinearIterations = 16;
+constexpr double kDenseShare = 0.5;
 constexpr double kMinDamping = 0.05;
 constexpr int kMaxConeIterations = 400;
 // A solve within the tolerance continues to this fraction of it, until this many Newton steps in a
@@ -525,6 +526,13 @@ void NonsmoothNewton::SolveOnCones(const NonsmoothOptions& options, NonsmoothRes
       cone_.iterations() >= kMaxConeIterations ? StopReason::kMaxIterations : StopReason::kStalled;
 }
 
+bool NonsmoothNewton::IsDense() const {
+  double inverses = 0;
+  for (const BlockMasses::Part& part : masses_.parts())
+    inverses += static_cast<double>(part.size) * part.size;
+  return inverses > kDenseShare * static_cast<double>(packed_.num_values());
+}
+
 // λ ← λ + step Δλ, and v accordingly
 void NonsmoothNewton::Move(double step, const NonsmoothOptions& options) {
   const NonsmoothProblem& problem = *problem_;
@@ -631,8 +639,9 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
   // Newton's method on the cones requires velocities that follow from the forces alone
   const NonsmoothOptions::Friction friction =
       is_explicit_ ? NonsmoothOptions::Friction::kFixedPoint : options.friction;
-  if (friction == NonsmoothOptions::Friction::kFixedPointThenCone)
-    linear.max_iterations = std::min(linear.max_iterations, kShortLinearIterations);
+  const bool continues = friction == NonsmoothOptions::Friction::kFixedPointThenCone;
+  const bool is_short = continues && IsDense();
+  if (is_short) linear.max_iterations = std::min(linear.max_iterations, kShortLinearIterations);
   // if the iterations run out, the best projected iterate is returned: forces slightly outside
   // cones and bounds may have a large residual once projected
   const bool keeps_projected = friction == NonsmoothOptions::Friction::kFixedPoint && !is_explicit_;
@@ -667,8 +676,8 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
       result->reason = StopReason::kMaxIterations;
       break;
     }
-    if (friction == NonsmoothOptions::Friction::kFixedPointThenCone &&
-        k - best_at >= kShortStagnationLimit) {
+    if (continues &&
+        k - best_at >= (is_short ? kShortStagnationLimit : kContinuedStagnationLimit)) {
       result->reason = StopReason::kCycled;
       break;
     }

@@ -141,6 +141,8 @@ class NonsmoothNewton final : private LinearOperator {
   bool EvaluateIterate(const NonsmoothOptions& options);
   void CalcVelocities(std::span<double> v) const;
   void CalcDiagonal();
+  // True if products with A⁻¹ cost much more than those with J.
+  bool IsDense() const;
   // Whether any force changes the rate of row i.
   bool HasCompliance(std::size_t i) const;
   void Move(double step, const NonsmoothOptions& options);

@@ -24,6 +24,8 @@ class PackedRows {
   // of rows.
   std::size_t AddTransposed(const double* x, double* z) const;
   std::size_t Multiply(const double* z, double* y) const;
+  // Number of elements that a product reads.
+  std::size_t num_values() const { return values_.size(); }
 
  private:
   struct Rows {
