@@ -22,6 +22,9 @@ inline constexpr PinnedHash kPinnedHashes[] = {
     {"nonsmooth hand", 120, "7a7f3e6b4dab94e38533f40aff88c4bb"},
     {"nonsmooth cube", 60, "383737f4fb69a48c6734a002f76a726d"},
     {"maximal ball", 40, "36f2838c07a21c8a9e27fa896b60e9af"},
+    {"smooth cube", 40, ""},
+    {"dough and liquid", 15, ""},
+    {"inflated balls", 30, ""},
 };
 
 }  // namespace pliant::physics
