@@ -22,9 +22,9 @@ inline constexpr PinnedHash kPinnedHashes[] = {
     {"nonsmooth hand", 120, "7a7f3e6b4dab94e38533f40aff88c4bb"},
     {"nonsmooth cube", 60, "383737f4fb69a48c6734a002f76a726d"},
     {"maximal ball", 40, "36f2838c07a21c8a9e27fa896b60e9af"},
-    {"smooth cube", 40, ""},
-    {"dough and liquid", 15, ""},
-    {"inflated balls", 30, ""},
+    {"smooth cube", 40, "0ee8813df7eb2d856fc752c3f1281945"},
+    {"dough and liquid", 15, "b81c2da341c99f55a32e671962802073"},
+    {"inflated balls", 30, "ce986765b29cab8fa474e514ae07d23f"},
 };
 
 }  // namespace pliant::physics
