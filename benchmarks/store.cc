@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "benchmarks/measure.h"
+#include "benchmarks/report/temporary_folder.h"
 #include "benchmarks/server/checkpoints.h"
 #include "benchmarks/suite.h"
 #include "physics/scene/scene.h"
@@ -77,10 +77,8 @@ ordered_json RunStore(const std::string& only) {
   const absl::Status stepped = world.Step();
   const double step_ms = 1e3 * (Now() - start);
   const auto snapshot = world.TakeSnapshot();
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / "pliant-bench-store";
-  std::filesystem::create_directories(folder);
-  const std::string file = (folder / "checkpoint").string();
+  const TemporaryFolder folder;
+  const std::string file = folder.path() + "/checkpoint";
 
   std::string bytes;
   ordered_json row{{"case", name},
@@ -99,8 +97,7 @@ ordered_json RunStore(const std::string& only) {
     if (!contents.ok() || !world.Restore(contents->state).ok()) std::perror("restore");
     world.TakeSnapshot();
   });
-  const ordered_json notes = MeasureNotes((folder / "data").string(), snapshot);
-  std::filesystem::remove_all(folder);
+  const ordered_json notes = MeasureNotes(folder.path() + "/data", snapshot);
   row["bytes"] = static_cast<std::int64_t>(bytes.size());
   row["checkpoint_ms"] = written["median"];
   row["checkpoint_p95_ms"] = written["p95"];

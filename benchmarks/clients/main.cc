@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <signal.h>
 #include <string>
@@ -20,6 +19,7 @@
 
 #include "benchmarks/measure.h"
 #include "benchmarks/report/report.h"
+#include "benchmarks/report/temporary_folder.h"
 #include "benchmarks/rollouts/cases.h"
 #include "benchmarks/server/child_process.h"
 #include "pliant/client.h"
@@ -61,18 +61,11 @@ T Get(absl::StatusOr<T> result) {
 // A server with its own data directory, which can be killed and restarted on the same port.
 class Server {
  public:
-  Server() : folder_(std::filesystem::temp_directory_path() / "pliant-bench-clients") {
-    std::filesystem::remove_all(folder_);
-    Start();
-  }
-  ~Server() {
-    process_.reset();
-    std::filesystem::remove_all(folder_);
-  }
+  Server() { Start(); }
   void Start() {
     process_ = std::make_unique<ChildProcess>(std::vector<std::string>{
         FindProgram("pliantd"), "serve", "--grpc-port", port_, "--http-port", "0", "--data-dir",
-        folder_.string(), "--max-worlds", "100"});
+        folder_.path(), "--max-worlds", "100"});
     const auto ready = nlohmann::json::parse(process_->ReadLine(), nullptr, false);
     if (ready.is_discarded()) Fail(absl::UnavailableError("pliantd does not start"));
     address_ = ready["grpc"].get<std::string>();
@@ -86,8 +79,8 @@ class Server {
   std::shared_ptr<Client> Connect() const { return Get(Client::Connect({.address = address_})); }
 
  private:
-  const std::filesystem::path folder_;
-  std::unique_ptr<ChildProcess> process_;
+  const TemporaryFolder folder_;
+  std::unique_ptr<ChildProcess> process_;  // ends before its folder is removed
   std::string address_, port_ = "0";
 };
 

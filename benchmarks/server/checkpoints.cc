@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "benchmarks/measure.h"
+#include "benchmarks/report/temporary_folder.h"
 #include "benchmarks/server/cases.h"
 #include "benchmarks/server/server_client.h"
 
@@ -24,20 +25,6 @@ constexpr int kStepsOfPeriod = 12;
 constexpr int kPeriods = 3;
 constexpr char kBlock[] = "worlds/block";
 constexpr char kCheckpoint[] = "named";
-
-// A temporary folder, which the destructor removes.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    path_ = (std::filesystem::temp_directory_path() / "pliant-bench-XXXXXX").string();
-    if (mkdtemp(path_.data()) == nullptr) std::abort();
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 void CreateDurableBlock(Connection* client) {
   grpc::ClientContext context;

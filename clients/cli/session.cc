@@ -16,13 +16,13 @@ int ExitStatusOf(const absl::Status& status) {
 
 }  // namespace
 
-CallOptions Session::call_options() const {
-  return {.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(1000 * options_.timeout))};
-}
-
 ClientOptions Session::client_options() const {
   ClientOptions options = options_.connection.client();
-  if (call_options().timeout.count() > 0) options.timeout = call_options().timeout;
+  if (options_.timeout > 0) {
+    options.timeout = std::chrono::ceil<std::chrono::milliseconds>(
+        std::chrono::duration<double>(options_.timeout));
+    options.long_timeout = options.timeout;
+  }
   options.checks_server = false;
   return options;
 }

@@ -38,7 +38,7 @@ class Session {
   // when the program was interrupted.
   template <typename Request>
   auto Call(const Request& request) {
-    return Value(client().Call(request, call_options()));
+    return Value(client().Call(request));
   }
 
   // Value of a result. Throws CommandError with the exit status for the error.
@@ -52,7 +52,6 @@ class Session {
   // Cancels the calls under way. Called on the signal thread.
   void Interrupt();
 
-  CallOptions call_options() const;
   ClientOptions client_options() const;
 
  private:

@@ -96,22 +96,23 @@ absl::StatusOr<std::shared_ptr<Client>> Client::Connect(ClientOptions options) {
   return client;
 }
 
+std::chrono::milliseconds Client::TimeoutOf(Duration duration, const CallOptions& options) const {
+  if (options.timeout.count() > 0) return options.timeout;
+  return duration == Duration::kQuick ? options_.timeout : options_.long_timeout;
+}
+
 absl::Status Client::CallBlocking(const char* method, Duration duration,
                                   const google::protobuf::MessageLite& request,
                                   google::protobuf::MessageLite* response,
                                   const CallOptions& options) {
-  const auto usual = duration == Duration::kQuick ? options_.timeout : std::chrono::milliseconds(0);
-  return connection_->Call(method, request, response,
-                           options.timeout.count() > 0 ? options.timeout : usual);
+  return connection_->Call(method, request, response, TimeoutOf(duration, options));
 }
 
 void Client::Start(const char* method, Duration duration,
                    const google::protobuf::MessageLite& request,
                    google::protobuf::MessageLite* response, const CallOptions& options,
                    std::function<void(const absl::Status&)> done) {
-  const auto usual = duration == Duration::kQuick ? options_.timeout : std::chrono::milliseconds(0);
-  connection_->Start(method, request, response,
-                     options.timeout.count() > 0 ? options.timeout : usual, std::move(done));
+  connection_->Start(method, request, response, TimeoutOf(duration, options), std::move(done));
 }
 
 void Client::CancelAll() {

@@ -81,7 +81,7 @@ class FemBatch final : public BlockBatch {
 }  // namespace
 
 bool IsWorthFemBatch(const FemModel& model) {
-  return model.is_quadratic() && model.num_nodes >= kMinBatchedNodes &&
+  return model.is_linear() && model.num_nodes >= kMinBatchedNodes &&
          model.num_nodes <= kMaxBatchedNodes;
 }
 

@@ -80,9 +80,8 @@ struct FemModel {
 
   std::vector<VolumePotential> volumes;
 
-  bool is_quadratic() const { return elements.nonlinear.empty(); }
   // True if the momentum balance of a step is linear in the velocities.
-  bool is_linear() const { return is_quadratic() && volumes.empty(); }
+  bool is_linear() const { return elements.nonlinear.empty() && volumes.empty(); }
 
   double CalcKineticEnergy(std::span<const double> v) const;  // ½ v·M v [J]
 

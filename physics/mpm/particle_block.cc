@@ -8,6 +8,7 @@
 #include "physics/mpm/particle_internals.h"
 #include "physics/mpm/particle_model.h"
 #include "physics/mpm/particle_step.h"
+#include "physics/spatial/cube_root.h"
 
 namespace pliant::physics {
 namespace {
@@ -19,16 +20,6 @@ Matrix3d CrossMatrix(const Vector3d& w) {
   Matrix3d m;
   m << 0, -w[2], w[1], w[2], 0, -w[0], -w[1], w[0], 0;
   return m;
-}
-
-// Cube root of x > 0 by Newton's method, bitwise the same on every machine.
-double CubeRoot(double x) {
-  double root = x < 1 ? 1 : x;
-  for (;;) {
-    const double next = root - (root * root * root - x) / (3 * root * root);
-    if (!(next < root)) return root;
-    root = next;
-  }
 }
 
 class ParticleBlock final : public DynamicsBlock, public NodeSet, public ElementSet {
@@ -235,7 +226,7 @@ class ParticleBlock final : public DynamicsBlock, public NodeSet, public Element
   Matrix3d CalcGradient(int particle, const BlockState& state) const {
     const ParticleState of = ReadParticle(state.internals, particle);
     if (!model_->material_of(particle).is_liquid()) return of.F;
-    return CubeRoot(of.J) * Matrix3d::Identity();
+    return CalcCubeRoot(of.J) * Matrix3d::Identity();
   }
 
   std::shared_ptr<ParticleModel> model_;

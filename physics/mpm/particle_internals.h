@@ -40,7 +40,9 @@ inline void WriteAffine(const Eigen::Matrix3d& C, int particle, std::span<double
 inline bool IsFrozen(std::span<const double> internals, int particle) {
   return internals[static_cast<std::size_t>(particle) * kParticleInternals + 20] != 0;
 }
+// Stops a particle for good, and its affine field.
 inline void Freeze(int particle, std::span<double> internals) {
+  WriteAffine(Eigen::Matrix3d::Zero(), particle, internals);
   internals[static_cast<std::size_t>(particle) * kParticleInternals + 20] = 1;
 }
 

@@ -38,22 +38,25 @@ class SpeedBound {
     for (const int i : slides_) slid += std::abs(state.q[i]);
     double sum = 0;
     for (std::size_t i = 0; i < reaches_.size(); ++i) {
-      // avoids 0 · ∞
-      if (state.v[i] != 0) sum += std::abs(state.v[i]) * std::max(1.0, reaches_[i] + slid + r);
+      if (state.v[i] == 0) continue;  // avoids 0 · ∞
+      sum += std::abs(state.v[i]) * (rotates_[i] ? reaches_[i] + slid + r : 1);
     }
     return sum;
   }
 
  private:
-  // Largest distance from the joint of each velocity to the frames that it moves, with all
-  // prismatic joints at 0 [m]. −∞: the joint does not rotate; ∞: unknown.
+  // Whether each velocity is an angular one.
+  std::vector<char> rotates_;
+  // Largest distance from the joint of an angular velocity to the frames that it moves, with all
+  // prismatic joints at 0 [m]; ∞: unknown.
   std::vector<double> reaches_;
   std::vector<int> slides_;  // positions of prismatic joints with a rotating ancestor
 };
 
 SpeedBound::SpeedBound(const JointTree& tree) {
   constexpr double kUnknown = std::numeric_limits<double>::infinity();
-  reaches_.assign(tree.num_velocities(), -kUnknown);
+  rotates_.assign(tree.num_velocities(), false);
+  reaches_.assign(tree.num_velocities(), 0);
   const auto only_slides = [&tree](int k) {
     const std::vector<Link>& links = tree.links();
     while (k >= 0 && (links[k].joint.type == JointType::kPrismatic ||
@@ -77,9 +80,11 @@ SpeedBound::SpeedBound(const JointTree& tree) {
     if (type == JointType::kPrismatic) {
       if (!follows_slides) slides_.push_back(tree.position_start(k));
     } else {
-      const int first = tree.velocity_start(k);
-      std::fill_n(reaches_.begin() + first, CountVelocities(type),
-                  turns_in_place || turns_last ? reach : kUnknown);
+      for (int i = 0; i < CountVelocities(type); ++i) {
+        const bool translates = turns_last && (type == JointType::kFree ? i >= 3 : i < 2);
+        rotates_[tree.velocity_start(k) + i] = !translates;
+        reaches_[tree.velocity_start(k) + i] = turns_in_place || turns_last ? reach : kUnknown;
+      }
     }
     if (link.parent < 0) continue;
     const bool is_bounded =

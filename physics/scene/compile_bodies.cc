@@ -274,6 +274,8 @@ int SceneCompiler::ResolveBody(const std::string& name, const std::string& path)
     return -1;
   }
   if (const auto found = body_index_.find(name); found != body_index_.end()) return found->second;
+  // links are unknown if an error kept robots from being built
+  if (log_.failed() && !has_robots_ && name.find('/') != std::string::npos) return -1;
   if (copies_.contains(name)) {
     log_.Error(path,
                absl::StrCat(Quoted(name), " is a template, not a body; expected a copy such as ",

@@ -55,6 +55,7 @@ void SceneCompiler::CompileDrives() {
   }
   for (std::size_t i = 0; i < placements_.size(); ++i)
     AddActivations(static_cast<int>(i), drafts_[placements_[i].draft]);
+  has_drives_ = !log_.failed();
 }
 
 // Makes the body a soft robot with its activations as actuators.
@@ -527,6 +528,7 @@ void SceneCompiler::CompileConstraints() {
     if (ReadConstraint(given, path, &constraint) && ok)
       model_->constraints.push_back(std::move(constraint));
   }
+  has_constraints_ = !log_.failed();
 }
 
 // Finds a rigid body, a link or the world (−1), and its initial pose.
@@ -638,6 +640,7 @@ bool SceneCompiler::ReadConstraint(const v1::Constraint& given, const std::strin
 
 bool SceneCompiler::ResolveJoint(const std::string& name, const std::string& path, int* robot,
                                  int* joint) {
+  if (!has_robots_) return false;
   return FindJoint(joint_index_, *model_, name, path, &log_, robot, joint);
 }
 

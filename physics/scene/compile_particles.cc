@@ -15,6 +15,7 @@
 #include "physics/scene/mesh_files/volume_mesh_files.h"
 #include "physics/scene/text/field_checks.h"
 #include "physics/scene/text/scalar_text.h"
+#include "physics/spatial/cube_root.h"
 #include "physics/stepping/integrators/integrator.h"
 #include "pliant/v1/scene.pb.h"
 

@@ -197,6 +197,7 @@ void SceneCompiler::BuildRobots() {
   }
   FilterByContactMasks();
   SetDeformableFriction();
+  has_robots_ = !log_.failed();
 }
 
 // Checks that a free base has mass; without it, it could spin without inertia.

@@ -168,7 +168,8 @@ struct ProbeNames {
   std::function<int(const std::string& name, const std::string& path)> find_body;
   std::function<int(int body, int vertex, const std::string& path)> find_vertex;
   std::function<bool(int body)> is_deformable;
-  const JointIndex* joints;
+  const JointIndex* joints;     // null: an error kept robots from being built
+  bool has_constraints = true;  // false: an error kept some from being built
 };
 
 // Reads probes of a model, which may still be under construction.
@@ -282,6 +283,7 @@ bool ProbeReader::Read(const v1::Probe& given, const std::string& path, Probe* p
                    "names neither or both; expected either `joint` or `constraint`");
         return false;
       }
+      if (r.joint().empty() ? !names_.has_constraints : names_.joints == nullptr) return false;
       if (!r.joint().empty()) {
         if (const auto found = names_.joints->find(r.joint()); found != names_.joints->end()) {
           std::tie(probe->robot, probe->joint) = found->second;
@@ -323,7 +325,8 @@ bool ProbeReader::Read(const v1::Probe& given, const std::string& path, Probe* p
       }
       if (j.robot().empty()) return Missing(path + ".joint.robot", "the name of a robot", &log_);
       if (j.joint().empty()) return Missing(path + ".joint.joint", "the name of a joint", &log_);
-      return FindJoint(*names_.joints, model_, absl::StrCat(j.robot(), "/", j.joint()),
+      return names_.joints != nullptr &&
+             FindJoint(*names_.joints, model_, absl::StrCat(j.robot(), "/", j.joint()),
                        path + ".joint.joint", &log_, &probe->robot, &probe->joint);
     }
     case v1::Probe::kEnergy:
@@ -360,7 +363,8 @@ bool ProbeReader::Read(const v1::Probe& given, const std::string& path, Probe* p
       return ReadMassWithin(given.mass_within(), path + ".mass_within", probe);
     case v1::Probe::kPressure:
       probe->kind = Probe::Kind::kPressure;
-      return FindVolumeConstraint(model_, given.pressure().constraint(),
+      return names_.has_constraints &&
+             FindVolumeConstraint(model_, given.pressure().constraint(),
                                   path + ".pressure.constraint", &log_, &probe->constraint);
     case v1::Probe::kPenetration:
       probe->kind = Probe::Kind::kPenetration;
@@ -663,9 +667,10 @@ bool SceneCompiler::ReadJointTarget(const v1::Target& target, const std::string&
   }
   if (target.has_pressure()) {
     script->kind = Script::Kind::kPressure;
-    return FindVolumeConstraint(*model_, target.pressure(), path + ".pressure", &log_,
-                                &script->index);
+    return has_constraints_ && FindVolumeConstraint(*model_, target.pressure(), path + ".pressure",
+                                                    &log_, &script->index);
   }
+  if (!has_drives_) return false;
   if (target.has_activation()) {
     script->kind = Script::Kind::kActuator;
     script->index = FindActuator(*model_, target.activation());
@@ -727,7 +732,8 @@ void SceneCompiler::CompileProbes() {
        [this](int body, int vertex, const std::string& path) {
          return ResolveVertex(body, vertex, path);
        },
-       [this](int body) { return IsDeformable(body); }, &joint_index_},
+       [this](int body) { return IsDeformable(body); }, has_robots_ ? &joint_index_ : nullptr,
+       has_constraints_},
       &log_);
   absl::flat_hash_map<std::string, int> names;
   for (int i = 0; i < scene_.probes_size(); ++i) {

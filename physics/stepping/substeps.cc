@@ -66,21 +66,6 @@ void Append(const std::vector<T>& more, std::vector<T>* list) {
   list->insert(list->end(), more.begin(), more.end());
 }
 
-void AddConstraintForces(const std::vector<ConstraintForce>& more,
-                         std::vector<ConstraintForce>* forces) {
-  for (const ConstraintForce& force : more) {
-    const auto same = std::ranges::find_if(*forces, [&](const ConstraintForce& other) {
-      return other.source == force.source && other.block == force.block &&
-             other.index == force.index;
-    });
-    if (same == forces->end()) {
-      forces->push_back(force);
-    } else {
-      same->impulse += force.impulse;
-    }
-  }
-}
-
 // Adds the report of the next substep, which is the fraction `part` of both.
 void AddReport(const StepReport& next, double part, StepReport* report) {
   report->converged = report->converged && next.converged;
@@ -106,7 +91,7 @@ void AddReport(const StepReport& next, double part, StepReport* report) {
   report->constraints = std::max(report->constraints, next.constraints);
   report->asleep = next.asleep;
   Append(next.contacts, &report->contacts);
-  AddConstraintForces(next.constraint_forces, &report->constraint_forces);
+  Append(next.constraint_forces, &report->constraint_forces);
   for (std::size_t i = 0; i < report->efforts.size(); ++i)
     report->efforts[i] += part * (next.efforts[i] - report->efforts[i]);
   Append(next.iteration_residuals, &report->iteration_residuals);

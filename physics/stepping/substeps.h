@@ -14,8 +14,8 @@ namespace pliant::physics {
 // The energy of a step is checked if a body turns, and always if contacts act along their
 // directions at the end of the step (`follows_directions`), since they may then supply energy.
 //
-// The report is that of the whole step: impulses, work, counts and times of its substeps add up,
-// contacts are listed for each, and residuals are the largest ones.
+// The report is that of the whole step: work, counts and times of its substeps add up, contacts and
+// constraint forces are listed for each, and residuals are the largest ones.
 std::unique_ptr<Stepper> MakeSubdividingStepper(const Model& model, std::unique_ptr<Stepper> inner,
                                                 bool follows_directions);
 

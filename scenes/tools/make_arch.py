@@ -28,7 +28,7 @@ HEAD = """\
 # Made by scenes/tools/make_arch.py.
 name: arch
 time_step: 0.04
-method: {convex: {beta: 0.1}}
+method: {convex: {}}
 contact: {friction: 1.0}
 bodies:
   - {name: ground, rigid: {motion: FIXED, pose: {position: [0, 0, -10]}, shapes: [{half_space: {}}]}}

@@ -27,8 +27,8 @@ bodies:
 )");
 }
 
-// Scenes of rigid, articulated and soft bodies in contact, by the methods convex, corrective and
-// nonsmooth.
+// Scenes of rigid, articulated and soft bodies, particles and enclosed volumes in contact, by all
+// methods.
 inline const std::map<std::string, std::string>& DeterminismScenes() {
   static const std::map<std::string, std::string> scenes = [] {
     std::map<std::string, std::string> all;
@@ -174,6 +174,58 @@ instances:
         within: {box: {size: [1, 1, 0.05], pose: {position: [0, 0, 0.05]}}}
         material: {model: NEO_HOOKEAN, youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}
 )");
+    all["smooth cube"] = SoftCubeOnSlope("smooth cube", "{smooth: {}}", "0.05");
+    // dough, which yields, and a liquid, each under a box
+    all["dough and liquid"] = R"(
+name: dough and liquid
+time_step: 0.01
+grid: {cell_size: 0.02}
+bodies:
+  - {name: tray, rigid: {motion: FIXED, pose: {rpy_degrees: [0, 5, 0]}, shapes: [
+      {box: {size: [0.4, 0.2, 0.1]}, pose: {position: [0, 0, -0.05]}}]}}
+  - name: dough
+    particles:
+      fill: {box: {size: [0.06, 0.04, 0.04]}}
+      per_cell: 6
+      pose: {position: [-0.06, 0, 0.03]}
+      material: {model: VON_MISES, youngs_modulus: 2.0e4, poissons_ratio: 0.4, yield_stress: 300,
+          density: 1000}
+  - name: liquid
+    particles:
+      fill: {sphere: {radius: 0.025}}
+      per_cell: 6
+      pose: {position: [0.06, 0, 0.03]}
+      velocity: {linear: [-0.2, 0, 0]}
+      material: {model: LIQUID, bulk_modulus: 2.0e4, viscosity: 0.1, density: 1000}
+  - {name: box, rigid: {motion: FREE, density: 2000, pose: {position: [-0.06, 0, 0.08]},
+      shapes: [{box: {size: [0.04, 0.04, 0.04]}}]}}
+  - {name: cube, rigid: {motion: FREE, density: 500, pose: {position: [0.06, 0, 0.085]},
+      shapes: [{box: {size: [0.05, 0.05, 0.05]}}]}}
+)";
+    // a gas, a liquid, and an energy of the whole volume
+    all["inflated balls"] = R"(
+name: inflated balls
+time_step: 0.01
+bodies:
+  - {name: ground, rigid: {motion: FIXED, pose: {rpy_degrees: [0, 5, 0]},
+      shapes: [{half_space: {}}]}}
+  - name: ball
+    template: true
+    deformable:
+      mesh: {hollow_sphere: {radius: 0.1, wall_thickness: 0.02}, edge_length: 0.04}
+      velocity: {linear: [0, 0, -1], angular: [0, 3, 1]}
+      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 5.0e4, poissons_ratio: 0.4,
+          density: 500}
+instances:
+  - {of: ball, poses: [{position: [0, 0, 0.13]}, {position: [0.03, 0, 0.35]},
+      {position: [0.4, 0, 0.1]}]}
+constraints:
+  - {name: air, volume: {body: ball_0, cavity: true, law: IDEAL_GAS, gauge_pressure: 2.0e3}}
+  - {name: water, volume: {body: ball_1, cavity: true, law: LIQUID, bulk_modulus: 1.0e6}}
+  - {name: rubber, volume: {body: ball_2, law: QUADRATIC, bulk_modulus: 1.0e6}}
+script:
+  - {target: {pressure: air}, times: [0, 0.3], values: [2.0e3, 4.0e3]}
+)";
     return all;
   }();
   return scenes;

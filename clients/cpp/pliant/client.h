@@ -37,6 +37,7 @@ struct ClientOptions {
   std::string token{};       // in place of a file
   std::string name{};        // of this client, as others see it on leases; empty: user@host
   std::chrono::milliseconds timeout{10'000};  // of quick calls (methods.h)
+  std::chrono::milliseconds long_timeout{0};  // of long calls; zero: none
   // Longest wait between attempts to reconnect. Waits grow from a tenth of it.
   std::chrono::milliseconds max_backoff{500};
   // Connect asks the server for its version, and fails if none answers. If false, Connect does not
@@ -45,7 +46,7 @@ struct ClientOptions {
 };
 
 struct CallOptions {
-  // Zero: the timeout of the client for quick methods, none for long ones.
+  // Zero: that of ClientOptions for quick or long calls.
   std::chrono::milliseconds timeout{0};
 };
 
@@ -149,6 +150,7 @@ class Client : public std::enable_shared_from_this<Client> {
 
  private:
   Client(ClientOptions options, std::shared_ptr<Connection> connection);
+  std::chrono::milliseconds TimeoutOf(Duration duration, const CallOptions& options) const;
   absl::Status CallBlocking(const char* method, Duration duration,
                             const google::protobuf::MessageLite& request,
                             google::protobuf::MessageLite* response, const CallOptions& options);

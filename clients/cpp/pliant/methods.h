@@ -14,8 +14,8 @@ namespace pliant {
 template <typename Request>
 struct MethodOf;
 
-// kQuick methods have the deadline of ClientOptions by default; kLong ones, which step, build or
-// transfer, have none.
+// kQuick methods have the `timeout` of ClientOptions by default; kLong ones, which step, build or
+// transfer, its `long_timeout`.
 enum class Duration { kQuick, kLong };
 
 #define PLIANT_METHOD(service, method, request, response, duration)     \

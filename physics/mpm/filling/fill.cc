@@ -202,16 +202,6 @@ bool FillWithPoissonDisks(const Solid& solid, const FillOptions& options,
 
 }  // namespace
 
-double CalcCubeRoot(double x) {
-  // Newton's method descends monotonically to the root until rounding stops it
-  double root = std::max(1.0, x);
-  while (true) {
-    const double next = root - (root - x / (root * root)) / 3;
-    if (!(next < root)) return root;
-    root = next;
-  }
-}
-
 absl::StatusOr<ParticleFill> FillSolid(const Solid& solid, const FillOptions& options,
                                        const IsCancelled& is_cancelled) {
   ParticleFill fill;

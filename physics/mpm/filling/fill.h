@@ -41,7 +41,4 @@ struct ParticleFill {
 absl::StatusOr<ParticleFill> FillSolid(const Solid& solid, const FillOptions& options,
                                        const IsCancelled& is_cancelled = {});
 
-// Cube root of x > 0, bitwise the same on every machine.
-double CalcCubeRoot(double x);
-
 }  // namespace pliant::physics

@@ -54,7 +54,6 @@ std::string GuessFileKind(std::string_view bytes) {
   }
   if (Contains(start, "<COLLADA")) return "a COLLADA surface";
   if (Contains(start, "<VTKFile")) return "a VTK XML file";
-  if (Contains(start, "<COLLADA")) return "a COLLADA surface";
   if (Contains(start, "<robot")) return "a URDF robot";
   if (Contains(start, "<sdf")) return "an SDF model";
   if (Contains(start, "<mujoco")) return "an MJCF model";

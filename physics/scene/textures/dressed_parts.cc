@@ -7,6 +7,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 
+#include "physics/scene/mesh_files/contained/uri.h"
 #include "physics/scene/textures/image_file.h"
 
 namespace pliant::physics {
@@ -22,23 +23,6 @@ std::string InQuotes(const std::string& name) {
   return absl::StrCat(is_long ? "\"…" : "\"", absl::Utf8SafeCHexEscape(end), "\"");
 }
 
-// Replaces %20 by a space, and so on, as URIs write them.
-std::string Unescape(const std::string& name) {
-  const auto digit = [](char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    const char lower = static_cast<char>(c | 0x20);
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-  };
-  std::string result;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    const bool escaped =
-        name[i] == '%' && i + 2 < name.size() && digit(name[i + 1]) >= 0 && digit(name[i + 2]) >= 0;
-    result += escaped ? static_cast<char>(16 * digit(name[i + 1]) + digit(name[i + 2])) : name[i];
-    if (escaped) i += 2;
-  }
-  return result;
-}
-
 // Reads a file by its name in a surface, or else the file of the same name beside the surface: many
 // surfaces contain paths of the computer on which they were made.
 absl::StatusOr<std::string> ReadByName(std::string name, const CompanionFiles& read) {
@@ -51,10 +35,10 @@ absl::StatusOr<std::string> ReadByName(std::string name, const CompanionFiles& r
     absl::StatusOr<std::string> bytes = read(name);
     if (bytes.ok()) return bytes;
     first = bytes.status();
-    bytes = read(Unescape(name));
+    bytes = read(DecodeUri(name));
     if (bytes.ok()) return bytes;
   }
-  const std::string beside = Unescape(name.substr(name.rfind('/') + 1));
+  const std::string beside = DecodeUri(name.substr(name.rfind('/') + 1));
   if (beside.empty() || beside == name) return first;
   absl::StatusOr<std::string> bytes = read(beside);
   return bytes.ok() ? bytes : first;

@@ -113,7 +113,7 @@ struct StepReport {
   int constraints = 0;    // scalar rows
   int asleep = 0;         // sleeping blocks, including those that fell asleep in this step
   std::vector<ContactForce> contacts;
-  std::vector<ConstraintForce> constraint_forces;  // of every scalar constraint
+  std::vector<ConstraintForce> constraint_forces;  // of every scalar constraint, by substep
   std::vector<double> efforts;                     // effort of each actuator [N·m], [N], [Pa]
   // External forces on frames, by block, and all velocities at the start of the step, from which
   // reactions are computed.

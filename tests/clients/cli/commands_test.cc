@@ -273,6 +273,15 @@ TEST_F(Commands, EndWith130WhenTheyAreInterrupted) {
   EXPECT_THAT(interrupted("lease hold lab cube"), HasSubstr("status 130"));
 }
 
+TEST_F(Commands, GiveUpLongCallsAfterTheTimeoutTheyAreGiven) {
+  Create("lab");
+  // a limit beyond the timeout, in case that has no effect
+  const Outcome step =
+      Shell("timeout 30 \"$P\" --server " + address() + " --timeout 0.2 world step lab 10000000");
+  EXPECT_EQ(step.status, 1) << step.text;
+  EXPECT_THAT(step.text, HasSubstr("pliant: "));
+}
+
 TEST_F(Commands, EndWithoutAWordWhenTheirReaderHasGone) {
   const World world = Create("lab");
   ASSERT_TRUE(world.Run().ok());

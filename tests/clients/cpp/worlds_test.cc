@@ -201,6 +201,21 @@ TEST_F(Worlds, CallsInProgressAreCancelled) {
   EXPECT_TRUE(world.Get().ok());
 }
 
+TEST_F(Worlds, LongCallsHaveATimeoutOfTheirOwn) {
+  Create("lab");
+  ClientOptions options = Options();
+  options.long_timeout = std::chrono::milliseconds(200);
+  const auto client = Client::Connect(options);
+  ASSERT_TRUE(client.ok()) << client.status();
+  const World world = (*client)->GetWorld("lab");
+  EXPECT_TRUE(absl::IsDeadlineExceeded(world.Step(10'000'000).status()));
+  v1::StepWorldRequest request;
+  request.set_name(world.name());
+  request.set_steps(10'000'000);
+  EXPECT_TRUE(absl::IsDeadlineExceeded((*client)->CallAsync(request).get().status()));
+  EXPECT_TRUE(world.Get().ok());
+}
+
 TEST(Connecting, SaysWhatIsWrongWithAnAddress) {
   const absl::Status portless = Client::Connect({.address = "localhost"}).status();
   EXPECT_TRUE(absl::IsInvalidArgument(portless));

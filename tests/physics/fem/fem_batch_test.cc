@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "physics/fem/fem_block.h"
+#include "physics/geometry/cavities.h"
 #include "physics/geometry/meshing/tetrahedral_meshes.h"
 #include "tests/physics/block_steps.h"
 
@@ -138,6 +139,19 @@ TEST_F(FemBatchTest, BodiesOfOneShapeAreOfOneKindAndOthersOfNone) {
   other.mesh = *MeshTorus(0.4, 0.1, 0.1, 16);
   other.materials = {{FindMaterial("NEO_HOOKEAN"), {1e6, 0.4}, 500}};
   EXPECT_EQ(KindOf(*MakeFemBlock(other, &shapes_)), nullptr);
+}
+
+// An enclosed volume makes the step nonlinear, and adds a dense matrix that no lane has.
+TEST_F(FemBatchTest, BodiesThatEncloseAVolumeAreOfNoKind) {
+  FemParameters inflated;
+  inflated.mesh = *MeshTorus(0.4, 0.1, 0.1, 16);
+  inflated.materials = {{FindMaterial("LINEAR"), {1e6, 0.4}, 500}};
+  VolumeParameters volume;
+  volume.law = FindVolumeLaw("IDEAL_GAS");
+  volume.triangles = ExtractBoundary(inflated.mesh).triangles;
+  volume.rest_volume = CalcEnclosedVolume(volume.triangles, inflated.mesh.vertices);
+  inflated.volumes = {volume};
+  EXPECT_EQ(KindOf(*MakeFemBlock(inflated, &shapes_)), nullptr);
 }
 
 // Condition numbers of about 1e4 leave twelve digits.

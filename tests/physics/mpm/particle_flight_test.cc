@@ -45,8 +45,9 @@ std::vector<double> RubberParameters() {
 class Flight {
  public:
   explicit Flight(ParticleBody body, bool is_corrected = true)
-      : block_(MakeParticleBlock({.cell_size = kCellSize, .is_corrected = is_corrected},
-                                 {std::move(body)})),
+      : Flight(std::move(body), {.cell_size = kCellSize, .is_corrected = is_corrected}) {}
+  Flight(ParticleBody body, const GridOptions& grid)
+      : block_(MakeParticleBlock(grid, {std::move(body)})),
         step_(block_->NewStep()),
         q_(block_->num_positions()),
         v_(block_->num_velocities()) {
@@ -250,6 +251,22 @@ TEST(ParticleFlight, UniformDeformationGivesUniformStress) {
   ASSERT_GT(scale, 100);
   for (int e = 0; e < elements.num_elements(); ++e)
     for (int k = 0; k < 6; ++k) EXPECT_NEAR(stress[6 * e + k], stress[k], 1e-12 * scale);
+}
+
+// A particle that has stopped keeps no speed that would keep its world awake.
+TEST(ParticleFlight, ABodyThatHasLeftTheBoundsIsAtRest) {
+  ParticleBody body = MakeCube("LINEAR_COROTATIONAL", RubberParameters());
+  body.linear_velocity = {0, 0, -10};
+  body.angular_velocity = {1, 2, 3};
+  Flight flight(body, {.cell_size = kCellSize,
+                       .leaving = GridOptions::Leaving::kFreeze,
+                       .lower = {-1, -1, -0.06},
+                       .upper = {1, 1, 1}});
+  EXPECT_GT(flight.block().abilities().nodes->CalcInnerSpeed(flight.state()), 0);
+  for (int n = 0; n < 5; ++n) flight.Step(Vector3d::Zero());
+  EXPECT_EQ(*std::ranges::max_element(flight.state().v), 0);
+  EXPECT_EQ(*std::ranges::min_element(flight.state().v), 0);
+  EXPECT_EQ(flight.block().abilities().nodes->CalcInnerSpeed(flight.state()), 0);
 }
 
 TEST(ParticleFlight, LeavingTheBoundsIsAFaultOrStopsTheParticle) {

@@ -181,6 +181,24 @@ TEST(JointTreeBlock, SpeedBoundHoldsForEveryPoint) {
   EXPECT_GT(finite, 500);
 }
 
+// The bound grows with the radius as fast as the tree may turn.
+TEST(JointTreeBlock, SpeedBoundGrowsWithTheAngularVelocity) {
+  const auto spin = [](JointType type, const std::vector<double>& v) {
+    Link link = RandomTrees(1).MakeLink(0, -1, type);
+    link.joint.X_BM.p = {0.1, 0, 0};
+    const auto tree = std::make_shared<const JointTree>(std::vector<Link>{link});
+    const std::vector<double> q = RandomTrees(2).Positions(*tree);
+    const auto block = MakeJointTreeBlock({tree, q, v});
+    const FrameSet& set = *block->abilities().frames;
+    return set.CalcSpeedBound({q, v}, 1) - set.CalcSpeedBound({q, v}, 0);
+  };
+  EXPECT_NEAR(spin(JointType::kRevolute, {2}), 2, 1e-13);
+  EXPECT_NEAR(spin(JointType::kBall, {2, -3, 4}), 9, 1e-13);
+  EXPECT_NEAR(spin(JointType::kPrismatic, {2}), 0, 1e-13);
+  EXPECT_NEAR(spin(JointType::kPlanar, {5, 6, 2}), 2, 1e-13);
+  EXPECT_NEAR(spin(JointType::kFree, {2, -3, 4, 5, 6, 7}), 9, 1e-13);
+}
+
 TEST(JointTreeBlock, GravityCompensationHoldsTheTreeStill) {
   const std::vector<double> q{0.3, 0.7, -0.4, 1.1, 0.2, 0.5, -0.3};
   FreeRun run(MakeArm(), q, std::vector<double>(7));

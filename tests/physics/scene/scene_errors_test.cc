@@ -1,8 +1,10 @@
 // Exact messages for each mistake in a scene: place, field, value, expectation and remedy.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -14,6 +16,10 @@ namespace pliant::physics {
 namespace {
 
 using testing::HasSubstr;
+
+MATCHER_P(IsOneLineWith, part, "") {
+  return std::ranges::count(arg, '\n') == 1 && arg.find(part) != std::string::npos;
+}
 
 // A valid body for scenes whose error is elsewhere.
 constexpr char kCube[] =
@@ -549,6 +555,51 @@ TEST(SceneErrors, AllAreReportedInTheOrderOfTheText) {
       "s.yaml:6:9: bodies[1].name: \"a\" is also the name of bodies[0]; expected a unique name\n"
       "s.yaml:7:53: bodies[1].rigid.shapes[0].sphere.radius: 0 is not allowed; expected a positive "
       "radius in metres\n");
+}
+
+// Robots, drives and constraints are not built after an error. Names of these are not reported.
+TEST(SceneErrors, WhatIsNotBuiltAfterAnErrorIsNotReportedAsMissing) {
+  const std::string scene = "time_step: $STEP\n" + std::string(kCube) + R"(- name: soft
+  deformable:
+    mesh: {box: {size: [0.1, 0.1, 0.1]}, edge_length: 0.05}
+    pose: {position: [0, 9, 9]}
+    material: {youngs_modulus: 3.0e4, poissons_ratio: 0.4, density: 500}
+    activations: [{name: up}]
+constraints:
+- {name: hook, weld: {a: world, b: cube}$HOOK}
+- {name: fluid, volume: {body: soft, law: LIQUID, bulk_modulus: 1.0e5}}
+robots:
+- name: arm
+  file: )" PLIANT_SOURCE_DIR R"(/scenes/robots/iiwa14.urdf
+  pose: {position: [5, 0, 0]}
+  actuators: [{joint: "$DRIVEN", pd: {stiffness: 2000, damping: 100}}]
+  controllers: [{name: tool, differential_ik: {link: iiwa_flange}}]
+groups: [{name: both, members: [cube, arm/iiwa_link_3]}]
+pairs: [{bodies: [cube, arm/iiwa_link_3], friction: 1}]
+script:
+- {target: {joint: arm/iiwa_joint_2}, times: [0], values: [0]}
+- {target: {torque: arm/iiwa_joint_3}, times: [0], values: [0]}
+- {target: {twist: arm/tool}, times: [0], values: [[0, 0, 0, 0, 0, 0]]}
+- {target: {activation: soft/up}, times: [0], values: [0]}
+- {target: {pressure: fluid}, times: [0], values: [0]}
+probes:
+- {name: a, reaction: {constraint: hook}}
+- {name: b, reaction: {joint: arm/iiwa_joint_2}}
+- {name: c, joint: {robot: arm, joint: iiwa_joint_3}}
+- {name: d, pressure: {constraint: fluid}}
+- {name: e, position: {link: arm/iiwa_link_3}}
+)";
+  const auto messages = [&](const std::string& step, const std::string& driven,
+                            const std::string& hook) {
+    return Messages(
+        absl::StrReplaceAll(scene, {{"$STEP", step}, {"$DRIVEN", driven}, {"$HOOK", hook}}));
+  };
+  EXPECT_EQ(messages("0.01", "iiwa_joint_.*", ""), "");
+  EXPECT_EQ(messages("-1", "iiwa_joint_.*", ""),
+            "s.yaml:1:12: time_step: -1 is not allowed; expected a positive number of seconds\n");
+  EXPECT_THAT(messages("0.01", "joint", ""), IsOneLineWith("matches no joint"));
+  EXPECT_THAT(messages("0.01", "iiwa_joint_.*", ", damping: -1"),
+              IsOneLineWith("constraints[0].damping: -1 is not allowed"));
 }
 
 TEST(SceneErrors, AMessageSaysTheSameAsAFileWithoutLines) {

@@ -13,8 +13,8 @@ namespace {
 using Eigen::Vector3d;
 
 // A small ellipsoid that meets the ground so fast that, within a step, the point and the direction
-// of the contact depend on its force too much for recursions to converge. Beside it a box sleeps,
-// and a plate is moved.
+// of the contact depend on its force too much for recursions to converge. Beside it a box sleeps, a
+// plate is moved, and a bob swings on a ball joint.
 std::string FastEllipsoid(const std::string& options) {
   return R"(
 name: fast_ellipsoid
@@ -44,6 +44,18 @@ bodies:
       motion: KINEMATIC
       shapes: [{box: {size: [0.1, 0.1, 0.1]}}]
       pose: {position: [-2, 2, 1]}
+  - name: bob
+    rigid:
+      motion: FREE
+      density: 1000
+      shapes: [{box: {size: [0.1, 0.1, 0.1]}}]
+      pose: {position: [2, 2, 1]}
+      velocity: {linear: [0.3, 0.5, 0]}
+constraints:
+  - {name: string, ball: {a: world, b: bob, point: [2, 2, 1.5]}}
+probes:
+  - {name: pull, reaction: {constraint: string}}
+  - {name: momentum, momentum: {body: bob}}
 script:
   - target: {pose: plate}
     times: [0, 1]
@@ -89,6 +101,22 @@ TEST(Substeps, AreReportedAsOneStep) {
 
     // prescribed bodies are where the script says
     EXPECT_NEAR(CalcBodyPose(model, world.state(), plate).p.x(), -2 + k * 0.01, 1e-12);
+  }
+  EXPECT_TRUE(any_halved);
+}
+
+TEST(Substeps, AddUpToTheReactionOfTheWholeStep) {
+  World world = LoadWorld(FastEllipsoid(""));
+  const double mass = world.model().bodies[FindBody(world.model(), "bob")].mass;
+  const double weight = mass * kGravity;
+  bool any_halved = false;
+  for (int k = 0; k < 60; ++k) {
+    const Vector3d before = ReadVector(world, "momentum");
+    ASSERT_TRUE(world.Step().ok());
+    any_halved = any_halved || world.report().compromises[Compromise::kHalved] > 0;
+    const Vector3d force = (ReadVector(world, "momentum") - before) / 0.01;
+    EXPECT_LT((ReadVector(world, "pull") - force - Vector3d(0, 0, weight)).norm(), 1e-12 * weight)
+        << k;
   }
   EXPECT_TRUE(any_halved);
 }

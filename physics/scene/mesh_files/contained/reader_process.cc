@@ -14,14 +14,12 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "physics/scene/mesh_files/contained/messages.h"
+#include "physics/scene/mesh_files/contained/uri.h"
 
 extern char** environ;
 
@@ -67,30 +65,13 @@ int Start(const std::string& program, const std::string& format, int socket, pid
   return fault;
 }
 
-// Decodes a file name in a URI, as glTF and COLLADA have them: %20 is a space.
-std::string Decode(std::string_view name) {
-  std::string decoded;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    int code = 0;
-    if (name[i] == '%' && i + 2 < name.size() && absl::ascii_isxdigit(name[i + 1]) &&
-        absl::ascii_isxdigit(name[i + 2]) &&
-        absl::SimpleHexAtoi(absl::string_view(name.data() + i + 1, 2), &code)) {
-      decoded += static_cast<char>(code);
-      i += 2;
-    } else {
-      decoded += name[i];
-    }
-  }
-  return decoded;
-}
-
 absl::StatusOr<std::string> Ask(const CompanionFiles& companions, const std::string& name) {
   if (!companions)
     return absl::PermissionDeniedError(
         absl::StrCat("it names ", name, ". Other files are not opened: save it as one (.glb)"));
   absl::StatusOr<std::string> companion = companions(name);
   if (companion.ok() || name.find('%') == std::string::npos) return companion;
-  absl::StatusOr<std::string> decoded = companions(Decode(name));
+  absl::StatusOr<std::string> decoded = companions(DecodeUri(name));
   return decoded.ok() ? decoded : companion;
 }
 
