@@ -110,9 +110,9 @@ TEST(DampedNewton, DoesNotConvergeWhereNothingDescends) {
   DampedNewton().Solve(&system, weights, 1, {}, x, &result);
   EXPECT_EQ(result.reason, StopReason::kStalled);
   EXPECT_LT(result.iterations, NewtonOptions().max_iterations);
-  // It ends at a distance d from the minimum at which the shortest step, 1e-6 of Newton's 1 / 2d,
-  // overshoots: d² < 2.5e-7.
-  EXPECT_NEAR(result.residual, 1, 2.5e-7);
+  // It ends at a distance d from the minimum at which the shortest step, 2⁻¹⁹ of Newton's 1 / 2d,
+  // overshoots: d² < 2⁻²¹.
+  EXPECT_NEAR(result.residual, 1, std::pow(0.5, 21));
 }
 
 }  // namespace
