@@ -40,7 +40,7 @@ using Eigen::VectorXd;
 constexpr char kSoftCube[] = R"(
 time_step: 0.01
 sleeping: false
-method: {nonsmooth: {newton_iterations: 200, linear_iterations: 1000, tolerance: 1.0e-13}}
+method: {nonsmooth: {newton_iterations: 200, linear_iterations: 1000, tolerance: 1.0e-11}}
 contact: {friction: 0.3}
 bodies:
   - {name: floor, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
@@ -48,7 +48,7 @@ bodies:
     deformable:
       mesh: {box: {size: [0.14, 0.14, 0.06]}, edge_length: 0.02}
       pose: {position: [0, 0, 0.03]}
-      velocity: {linear: [0.3, 0.1, -0.2], angular: [0, 0, 3]}
+      velocity: {linear: [0.05, 0.02, -0.2], angular: [0, 0, 2]}
       material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.3,
           density: 1000}
 )";
@@ -243,7 +243,7 @@ class Siconos {
   SolverOptions* options_;
 };
 
-TEST(ExchangeWithSiconos, SoftCubeThatSlidesAndTurnsHasOneSolution) {
+TEST(ExchangeWithSiconos, SoftCubeThatSticksAndSlidesHasOneSolution) {
   const ContactProblem problem = SolveStep(kSoftCube, 3);
   ASSERT_GE(problem.contacts.size(), 50u);
   const Reduced reduced = Reduce(problem);
@@ -256,15 +256,15 @@ TEST(ExchangeWithSiconos, SoftCubeThatSlidesAndTurnsHasOneSolution) {
   EXPECT_LT(CalcOurResidual(problem, theirs), 1e-8);
   EXPECT_LT(CalcOurResidual(problem, reduced.r), 1e-8);
   EXPECT_LT((theirs - reduced.r).norm(), 1e-6 * reduced.r.norm());
-  // friction acts: enough contacts slip
+  // some contacts stick and some slip
   int sticks = 0, slips = 0;
   for (std::size_t c = 0; c < problem.contacts.size(); ++c) {
     const Vector3d& impulse = problem.contacts[c].impulse;
     if (impulse.z() <= 1e-9) continue;
     (impulse.head<2>().norm() < 0.299 * impulse.z() ? sticks : slips) += 1;
   }
+  EXPECT_GT(sticks, 10);
   EXPECT_GT(slips, 10);
-  EXPECT_GT(sticks + slips, 30);
 }
 
 TEST(ExchangeWithSiconos, ColumnsOfBoxesAreSolvedAsEachSeesThem) {

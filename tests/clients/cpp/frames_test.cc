@@ -82,6 +82,7 @@ void Compare(const json& expected, const Frame& frame, const Description& descri
     const std::vector<double>& probe = frame.probes[description.FindProbe(name).value()];
     ExpectNear(values, {probe.data(), static_cast<Eigen::Index>(probe.size())}, name);
   }
+  ASSERT_EQ(frame.forces.bodies_size(), static_cast<int>(expected["forces"].size()));
   for (int i = 0; i < frame.forces.bodies_size(); ++i) {
     const json& force = expected["forces"][description.NameBody(frame.forces.bodies(i))];
     ExpectNear(force, {frame.forces.forces().data() + 3 * i, 3}, "force");

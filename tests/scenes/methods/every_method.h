@@ -17,7 +17,8 @@ namespace pliant::physics {
 inline constexpr std::array kMethods = {"convex", "corrective", "nonsmooth", "smooth"};
 
 // Particles have thousands of unknowns in contact, for which `corrective` and `nonsmooth` take
-// seconds a step so far, as does `smooth` for rings that fall far in a step.
+// seconds a step so far, as does `smooth` for rings that fall far in a step and for the stones of
+// the masonry arch.
 inline constexpr int kTooSlow = -1;
 // The method cannot step such bodies, and the scene says so.
 inline constexpr int kRefused = -2;

@@ -160,6 +160,7 @@ TEST_F(Web, MetricsHaveTheLatenessOfSteps) {
   const std::string name = "\npliant_step_start_lateness_seconds";
   const auto read = [&](const std::string& line) {
     const std::size_t at = metrics.find(line);
+    EXPECT_NE(at, std::string::npos) << line << metrics;
     return at == std::string::npos ? -1 : std::stoi(metrics.substr(at + line.size()));
   };
   const int all = read(name + "_bucket{world=\"timed\",le=\"+Inf\"} ");

@@ -23,7 +23,7 @@ constexpr char kFolder[] = PLIANT_SOURCE_DIR "/tests/fuzz/store/corpus";
 constexpr char kModel[] = "0123456789abcdef0123456789abcdef";  // as in the target
 constexpr std::size_t kStateHead = 8 + 4 + 2 * 32;             // magic, version, model and checksum
 
-// A state with entries in its lists, except those of the smooth method.
+// A state with entries in its lists, except those of the smooth method, which its bytes may lack.
 physics::State MakeState() {
   physics::State state;
   state.time = 0.25;
@@ -41,6 +41,16 @@ physics::State MakeState() {
   state.controls = {0.5, -0.5};
   state.gains = {1000, 10, 100, 0, 1, 5};
   state.drives = {1, 0.5, 0};
+  return state;
+}
+
+physics::State MakeSmoothState() {
+  physics::State state = MakeState();
+  state.smooth.stiffening = 2;
+  state.smooth.past_step = 0.01;
+  state.smooth.past_q = state.q;
+  state.smooth.past_v = state.v;
+  state.smooth.anchors = {{3, {0.5, 0, 0}}, {7, {0, -0.25, 0}}};
   return state;
 }
 
@@ -85,6 +95,8 @@ std::map<std::string, std::string> MakeCorpus() {
 
   std::map<std::string, std::string> corpus = {
       {"state", '\0' + state.substr(kStateHead)},
+      {"state-smooth",
+       '\0' + physics::SerializeState(MakeSmoothState(), kModel).substr(kStateHead)},
       {"checkpoint", '\1' + checkpoint},
       {"log", '\2' + log},
       {"log-cut-in-head", '\2' + EncodeLogHead().substr(0, 9)}};
@@ -95,8 +107,9 @@ std::map<std::string, std::string> MakeCorpus() {
 
 TEST(StoreFuzzCorpus, HasTheFormatsOfThisBuild) {
   const std::map<std::string, std::string> corpus = MakeCorpus();
-  // the state can be read
-  EXPECT_TRUE(physics::ParseState(physics::SerializeState(MakeState(), kModel), kModel).ok());
+  // the states can be read
+  for (const physics::State& state : {MakeState(), MakeSmoothState()})
+    EXPECT_TRUE(physics::ParseState(physics::SerializeState(state, kModel), kModel).ok());
   std::set<std::string> unknown;
   for (const auto& entry : fs::directory_iterator(kFolder))
     unknown.insert(entry.path().filename().string());

@@ -78,7 +78,6 @@ TEST_P(EveryContactLaw, FrictionOpposesSlip) {
 }
 
 TEST_P(EveryContactLaw, SlidingFeelsCoulombsForceAgainstItsVelocity) {
-  if (!is("SIMILAR") && !is("LAGGED")) return;
   const Vector3d v(0.3, -0.4, 0);
   const Vector3d gamma = At(v).gamma;
   const double pressing = is("SIMILAR") ? gamma.z() : kLagged;

@@ -151,11 +151,11 @@ TEST_P(EveryParticleMaterial, IsQuadraticBetweenPointsIfItSaysSo) {
     EXPECT_NEAR(b.energy, a.energy + (AsVector(a.stress) + 0.5 * linear).dot(AsVector(D)),
                 1e-13 * a.tangent.norm());
   }
-  // dough is elastic in a third of the trials
-  if (material().name() == "VON_MISES") {
-    EXPECT_GT(said, 50);
-    EXPECT_LT(said, 250);
-  }
+  // dough is elastic in the third of the trials whose strain is small, and in some of those about
+  // the yield strain; no other material is quadratic in parts
+  const bool is_dough = material().name() == "VON_MISES";
+  EXPECT_GE(said, is_dough ? 100 : 0);
+  EXPECT_LE(said, is_dough ? 200 : 0);
 }
 
 TEST_P(EveryParticleMaterial, IsAtRestUndeformed) {

@@ -38,7 +38,12 @@ std::vector<GridPoint> ShellCells(int outer, int inner) {
   return cells;
 }
 
-class GridDissectionTest : public testing::TestWithParam<std::vector<GridPoint>> {
+struct DissectedGrid {
+  std::vector<GridPoint> cells;
+  double max_operations;  // relative to those of the general order
+};
+
+class GridDissectionTest : public testing::TestWithParam<DissectedGrid> {
  protected:
   GridDissectionTest() { grid_.Update(cells_); }
 
@@ -48,7 +53,7 @@ class GridDissectionTest : public testing::TestWithParam<std::vector<GridPoint>>
     return factor.flops();
   }
 
-  const std::vector<GridPoint> cells_ = GetParam();
+  const std::vector<GridPoint> cells_ = GetParam().cells;
   GridPattern grid_;
 };
 
@@ -68,18 +73,7 @@ TEST_P(GridDissectionTest, HasEveryNodeOnceWhereverTheGridIs) {
 TEST_P(GridDissectionTest, NeedsAboutTheOperationsOfTheGeneralOrder) {
   const double ours = CountOperations(FindOrder(grid_));
   const double general = CountOperations(FindEliminationOrder(grid_.pattern()));
-  // boxes take at most 5 % more; hollow and scattered grids, which are small, have orders up to
-  // eight times cheaper, which follow no planes
-  GridPoint lower = cells_.front(), upper = cells_.front();
-  for (const GridPoint& cell : cells_) {
-    for (int r = 0; r < 3; ++r) {
-      lower[r] = std::min(lower[r], cell[r]);
-      upper[r] = std::max(upper[r], cell[r]);
-    }
-  }
-  std::size_t box = 1;
-  for (int r = 0; r < 3; ++r) box *= static_cast<std::size_t>(upper[r] - lower[r] + 1);
-  EXPECT_LT(ours, (cells_.size() == box ? 1.05 : 8) * general);
+  EXPECT_LE(ours, GetParam().max_operations * general);
 }
 
 TEST(GridDissection, OfNoNodesIsEmpty) {
@@ -88,10 +82,15 @@ TEST(GridDissection, OfNoNodesIsEmpty) {
   EXPECT_TRUE(FindOrder(grid).empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Cells, GridDissectionTest,
-                         testing::Values(BoxCells(3, 3, 3), BoxCells(5, 5, 5), BoxCells(10, 10, 10),
-                                         BoxCells(30, 30, 4), ShellCells(6, 4), DropCells(),
-                                         RandomCells(9, 0.1, 4)));
+// Planes divide boxes at least as well as the general order does. Hollow balls and drops take up to
+// 30 % more. Cells that are scattered follow no planes: of few, the general order finds those that
+// stand alone.
+INSTANTIATE_TEST_SUITE_P(
+    Cells, GridDissectionTest,
+    testing::Values(DissectedGrid{BoxCells(3, 3, 3), 1}, DissectedGrid{BoxCells(5, 5, 5), 1},
+                    DissectedGrid{BoxCells(10, 10, 10), 1}, DissectedGrid{BoxCells(30, 30, 4), 1},
+                    DissectedGrid{ShellCells(6, 4), 1.3}, DissectedGrid{DropCells(), 1.3},
+                    DissectedGrid{RandomCells(9, 0.1, 4), 7.5}));
 
 TEST(GridDissection, OfAFactorThatSolvesAsADenseOne) {
   for (const std::vector<GridPoint>& cells :
