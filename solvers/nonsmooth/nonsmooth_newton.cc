@@ -20,8 +20,9 @@ constexpr double kMinDiagonal =
 // ends if another method can continue.
 constexpr int kStagnationLimit = 10;
 constexpr int kContinuedStagnationLimit = 4;
-// The same, and iterations of a linear system, where products with A⁻¹ read more than kDenseShare times
-// the elements of J: Newton's method on the cones, which factors a sparse matrix, is faster there.
+// The same, and iterations of a linear system, where products with A⁻¹ read more than kDenseShare
+// as many numbers as those with J: Newton's method on the cones, which factors a sparse matrix, is
+// faster there.
 constexpr int kShortStagnationLimit = 2, kShortLinearIterations = 16;
 constexpr double kDenseShare = 0.5;
 constexpr double kMinDamping = 0.05;
