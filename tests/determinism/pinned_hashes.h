@@ -22,7 +22,6 @@ inline constexpr PinnedHash kPinnedHashes[] = {
     {"nonsmooth hand", 120, "10be1ff923fcf30dbac1c956d9ebcb16"},
     {"nonsmooth cube", 60, "9cfc8d23dac59814fb7d6b80e0d3c13b"},
     {"maximal ball", 40, "5df4bfcfa92092a13574aa9d5aefc8f7"},
-    {"nonsmooth cube", 60, "383737f4fb69a48c6734a002f76a726d"},
     {"smooth cube", 40, "0ee8813df7eb2d856fc752c3f1281945"},
     {"dough and liquid", 15, "b81c2da341c99f55a32e671962802073"},
     {"inflated balls", 30, "ce986765b29cab8fa474e514ae07d23f"},
