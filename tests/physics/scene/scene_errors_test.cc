@@ -597,7 +597,8 @@ probes:
   EXPECT_EQ(messages("0.01", "iiwa_joint_.*", ""), "");
   EXPECT_EQ(messages("-1", "iiwa_joint_.*", ""),
             "s.yaml:1:12: time_step: -1 is not allowed; expected a positive number of seconds\n");
-  EXPECT_THAT(messages("0.01", "joint", ""), IsOneLineWith("matches no joint"));
+  EXPECT_THAT(messages("0.01", "iiwa_joint_.*\", pd: {stiffness: 9}}, {joint: \"joint", ""),
+              IsOneLineWith("matches no joint"));
   EXPECT_THAT(messages("0.01", "iiwa_joint_.*", ", damping: -1"),
               IsOneLineWith("constraints[0].damping: -1 is not allowed"));
 }
