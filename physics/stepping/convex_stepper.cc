@@ -103,8 +103,6 @@ class ConvexStepper final : public Stepper {
     const Stage stage = options.integrator != nullptr
                             ? options.integrator->MakeStage(h)
                             : ThetaMethod(h, options.theta, options.theta_vq);
-    // the cone of SAP keeps sliding bodies at a gap of h μ ‖v_t‖
-    stages_.contacts.detector.set_sliding_time(h);
     absl::Status status = PoseStep(inputs, stage, *state, &stages_);
     if (!status.ok()) return status;
     timer.Lap(Phase::kPose);

@@ -13,18 +13,18 @@ struct PinnedHash {
 };
 
 inline constexpr PinnedHash kPinnedHashes[] = {
-    {"soft ball", 60, "83ae43ccdba7c72ccc8b572a31154bc7"},
+    {"soft ball", 60, "0cb11421bdda43c5c386a843d1c564f1"},
     {"soft mat", 30, "90c7bb13c7866fadd992905fe5ae6039"},
     {"rigid heap", 100, "e996ecafb03cc3c99fad346e45467443"},
-    {"arm and hand", 120, "d1370306449f469f1e9d75e8bcea86cf"},
-    {"soft rings", 40, "0bb08abed21c51e8732803e2f8964837"},
-    {"corrective cube", 60, "ab83794fc7a355029dc98c93698d23a9"},
-    {"nonsmooth hand", 120, "10be1ff923fcf30dbac1c956d9ebcb16"},
-    {"nonsmooth cube", 60, "9cfc8d23dac59814fb7d6b80e0d3c13b"},
-    {"maximal ball", 40, "5df4bfcfa92092a13574aa9d5aefc8f7"},
-    {"smooth cube", 40, "0ee8813df7eb2d856fc752c3f1281945"},
+    {"arm and hand", 120, "fe2c3726b3a4472cfde7890aa5c8acd7"},
+    {"soft rings", 40, "d008b6b52060c5797479f7082725988d"},
+    {"corrective cube", 60, "b9cbb133bd18fa58b49f222fb25f3b5d"},
+    {"nonsmooth hand", 120, "7a7f3e6b4dab94e38533f40aff88c4bb"},
+    {"nonsmooth cube", 60, "b9439e72212b8021d5ee1385b611dec0"},
+    {"maximal ball", 40, "36f2838c07a21c8a9e27fa896b60e9af"},
+    {"smooth cube", 40, "1ce43d036669a6e6f376b3b698f6b059"},
     {"dough and liquid", 15, "b81c2da341c99f55a32e671962802073"},
-    {"inflated balls", 30, "ce986765b29cab8fa474e514ae07d23f"},
+    {"inflated balls", 30, "2b1ad8f88a2633a21f22ccfcfc3977f2"},
 };
 
 }  // namespace pliant::physics

@@ -32,8 +32,10 @@ void SetRestingAside(const Sleeping& sleeping, StepContacts* contacts) {
 
 absl::Status DetectContacts(const State& state, StepBlocks* blocks, StepContacts* contacts) {
   contacts->num_solved = 0;
-  if (absl::Status status =
-          contacts->detector.Detect(state, blocks->motions, blocks->stage.h, &contacts->points);
+  // SAP keeps sliding bodies at a gap of (h + τ_d) μ ‖v_t‖; other methods take the same contacts
+  const double h = blocks->stage.h, relaxation_time = blocks->model.contact.relaxation_time;
+  contacts->detector.set_sliding_time(h + (relaxation_time < 0 ? h : relaxation_time));
+  if (absl::Status status = contacts->detector.Detect(state, blocks->motions, h, &contacts->points);
       !status.ok())
     return status;
   if (absl::Status status = WakeTouchedBlocks(state, blocks, contacts); !status.ok()) return status;
