@@ -353,7 +353,7 @@ class SceneCompiler {
   double share_ = 0;             // last reported
   double body_share_ = 0;        // of one body being read
   bool is_cancelled_ = false;
-  // What was built without an error. Names of the rest are not reported as unknown.
+  // True if all of a kind were built. Otherwise its names are not reported as unknown.
   bool has_robots_ = false, has_drives_ = false, has_constraints_ = false;
   std::int64_t placed_tetrahedra_ = 0;  // of the model's bodies
   std::optional<GridOptions> grid_;     // when the scene has a valid one
