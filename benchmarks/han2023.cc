@@ -36,7 +36,7 @@ struct PaperFigures {
   int dofs;
   double constraints_mean;
   int constraints_max;
-  double at_most_ms;
+  double limit_ms;
 };
 
 struct PaperCase {
@@ -270,7 +270,7 @@ ordered_json RunPaperCase(const PaperCase& given, int max_steps, int threads) {
                     {"constraints_max", paper.constraints_max}};
     row["paper_ms"] = paper_ms;
     row["ratio"] = paper_ms / row["mean_ms"].get<double>();
-    row["at_most_ms"] = paper.at_most_ms;
+    row["limit_ms"] = paper.limit_ms;
   }
   return row;
 }

@@ -120,7 +120,7 @@ ordered_json RunCase(const std::string& name, const ordered_json& given) {
     }
   };
   for (int run = 0; run <= kRuns; ++run) {
-    const bool looks = run == kRuns;
+    const bool records_motion = run == kRuns;
     physics::World world(model);
     physics::BodyMotions motions(*model);
     for (int k = 0; k < count; ++k) {
@@ -129,7 +129,7 @@ ordered_json RunCase(const std::string& name, const ordered_json& given) {
       const double elapsed = Now() - start;
       if (!status.ok()) return {{{"case", name}, {"note", status.ToString()}}};
       for_phases(k, [&](PhaseRecord& record, double duration) {
-        if (!looks) {
+        if (!records_motion) {
           record.ms.push_back(1e3 * elapsed);
           (world.report().iterations == 0 ? record.warm_ms : record.solved_ms)
               .push_back(1e3 * elapsed);

@@ -368,7 +368,7 @@ ordered_json RunLine(const Line& line) {
                   {"fast_total_ms", line.fast_total},
                   {"iteration_ratio", line.standard_iteration / line.fast_iteration},
                   {"total_ratio", line.standard_total / line.fast_total}};
-  row["at_most_ms"] = line.fast_total;
+  row["limit_ms"] = line.fast_total;
   return row;
 }
 

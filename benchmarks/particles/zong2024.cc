@@ -104,7 +104,7 @@ ordered_json RunPaperLine(const PaperLine& line, int max_steps) {
     row["paper"]["step_ms"] = 1e3 * line.step_seconds;
     row["paper_ratio"] = line.step_seconds / (total / steps);
   }
-  if (line.limit_ms > 0) row["at_most_ms"] = line.limit_ms;
+  if (line.limit_ms > 0) row["limit_ms"] = line.limit_ms;
   return row;
 }
 

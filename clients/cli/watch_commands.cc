@@ -195,12 +195,12 @@ struct TopArguments {
 };
 
 // The step of a world at a time; two of them give steps per second.
-struct Look {
+struct Sample {
   std::int64_t step = 0;
   std::chrono::steady_clock::time_point at;
 };
 
-std::string DrawTop(const std::vector<v1::World>& worlds, std::map<std::string, Look>* before) {
+std::string DrawTop(const std::vector<v1::World>& worlds, std::map<std::string, Sample>* before) {
   const auto now = std::chrono::steady_clock::now();
   std::string text =
       absl::StrFormat("%-24s %-10s %9s %8s %9s %8s %10s %9s %7s %s\n", "world", "method", "clock",
@@ -241,7 +241,7 @@ std::string DrawTop(const std::vector<v1::World>& worlds, std::map<std::string, 
 int Top(Session* session, const TopArguments& arguments) {
   const bool is_live = IsLive() && !session->json();
   std::unique_ptr<Screen> screen;
-  std::map<std::string, Look> before;
+  std::map<std::string, Sample> before;
   for (int seen = 0;;) {
     const auto worlds = session->Value(session->client().ListWorlds());
     if (is_live && screen == nullptr && arguments.count != 1) screen = std::make_unique<Screen>();

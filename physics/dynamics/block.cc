@@ -18,7 +18,7 @@ double CalcPotential(std::span<const double> v, BlockStep* step) {
   return potential;
 }
 
-double NodeSet::CalcTurningRate(const BlockState& state) const {
+double NodeSet::CalcRotationRate(const BlockState& state) const {
   const Eigen::Vector3d omega = CalcAngularVelocity(state, DynamicsBlock::kWholeBlock);
   return std::sqrt(omega.squaredNorm());
 }

@@ -285,9 +285,10 @@ double AssembleNonlinear(const FemModel& model, std::span<const double> q,
   return energy[0] + energy[1] + energy[2] + energy[3];
 }
 
-double AssembleTurning(const FemModel& model, std::span<const double> q,
-                       std::span<const Lane> pressure, double h, double scale, Tangent tangent,
-                       solvers::BlockMatrix* A, std::vector<double>* residual) {
+double AssembleExactCorotational(const FemModel& model, std::span<const double> q,
+                                 std::span<const Lane> pressure, double h, double scale,
+                                 Tangent tangent, solvers::BlockMatrix* A,
+                                 std::vector<double>* residual) {
   static const Material* const corotational = FindMaterial("COROTATIONAL");
   static const Material* const linear = FindMaterial("LINEAR");
   Lane energy{};

@@ -44,9 +44,10 @@ double AssembleNonlinear(const FemModel& model, std::span<const double> q,
 
 // As AssembleNonlinear for the quadratic elements, with their rotations at positions q: forces and
 // tangent are exact derivatives of their energy.
-double AssembleTurning(const FemModel& model, std::span<const double> q,
-                       std::span<const Lane> pressure, double h, double scale, Tangent tangent,
-                       solvers::BlockMatrix* A, std::vector<double>* residual);
+double AssembleExactCorotational(const FemModel& model, std::span<const double> q,
+                                 std::span<const Lane> pressure, double h, double scale,
+                                 Tangent tangent, solvers::BlockMatrix* A,
+                                 std::vector<double>* residual);
 
 // Damping by the rate of Green's strain, E' = sym(Fᵀ F'): the stress F (2μ E' + λ tr(E') I) with a
 // viscosity (μ, λ) of each batch [Pa·s]. It dissipates energy at any deformation, and does not

@@ -152,7 +152,7 @@ class FemBalance final : public ForceBalance {
   // Subtracts the elements' forces from `residual`, and adds scale · K to the stiffness.
   void Assemble(std::span<const double> q, double scale, Tangent tangent,
                 std::vector<double>* residual) {
-    AssembleTurning(*model_, q, pressure_, 1, scale, tangent, &stiffness_, residual);
+    AssembleExactCorotational(*model_, q, pressure_, 1, scale, tangent, &stiffness_, residual);
     AssembleNonlinear(*model_, q, pressure_, 1, scale, tangent, &at_, &stiffness_, residual);
   }
 

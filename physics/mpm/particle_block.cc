@@ -164,7 +164,7 @@ class ParticleBlock final : public DynamicsBlock, public NodeSet, public Element
   }
 
   // Largest norm of a particle's velocity gradient.
-  double CalcTurningRate(const BlockState& state) const override {
+  double CalcRotationRate(const BlockState& state) const override {
     double fastest = 0;
     for (int p = 0; p < model_->num_particles; ++p)
       fastest = std::max(fastest, ReadParticle(state.internals, p).C.squaredNorm());

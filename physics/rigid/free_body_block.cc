@@ -123,7 +123,7 @@ class FreeBodyBalance final : public ForceBalance {
     omega_ = VectorAt(v, 0);
     v_ = VectorAt(v, 3);
     I_ = R_ * of_.inertia * R_.transpose();
-    turn_ = CalcRotationTangent(VectorAt(x, 0));
+    rotation_tangent_ = CalcRotationTangent(VectorAt(x, 0));
   }
   void CalcFrames(std::span<FrameMotion> frames) const override {
     frames[0] = {{R_, p_WBcm_ + r_}, omega_, v_ + omega_.cross(r_)};
@@ -157,19 +157,21 @@ class FreeBodyBalance final : public ForceBalance {
     for (const auto& [p_B, applied] : loads_)
       by_turn -= CrossMatrix(applied) * CrossMatrix(R_ * p_B);
     const Matrix3d by_velocity = omega * I_ - CrossMatrix(I_ * omega_);
-    const Matrix3d angular = I_ + c * by_velocity + c * c * by_turn * turn_;
+    const Matrix3d angular = I_ + c * by_velocity + c * c * by_turn * rotation_tangent_;
     jacobian->Add(first, first, 3, 3, angular.data(), 3);
     for (int i = 3; i < 6; ++i) jacobian->Add(first + i, first + i, of_.mass);
   }
 
-  void CalcFrameMap(int, FrameMap* map) const override {
-    map->velocity.setZero(6, 6);
-    map->velocity.diagonal().setOnes();
-    map->velocity.block<3, 3>(3, 0) = -CrossMatrix(r_);
-    map->displacement = map->velocity;
-    map->displacement.leftCols<3>() = map->velocity.leftCols<3>() * turn_;
-    map->turning.setZero(6, 6);
-    map->turning.block<3, 3>(3, 0) = -CrossMatrix(omega_) * CrossMatrix(r_) * turn_;
+  void CalcFrameDerivatives(int, FrameDerivatives* derivatives) const override {
+    derivatives->velocity.setZero(6, 6);
+    derivatives->velocity.diagonal().setOnes();
+    derivatives->velocity.block<3, 3>(3, 0) = -CrossMatrix(r_);
+    derivatives->displacement = derivatives->velocity;
+    derivatives->displacement.leftCols<3>() =
+        derivatives->velocity.leftCols<3>() * rotation_tangent_;
+    derivatives->velocity_by_position.setZero(6, 6);
+    derivatives->velocity_by_position.block<3, 3>(3, 0) =
+        -CrossMatrix(omega_) * CrossMatrix(r_) * rotation_tangent_;
   }
 
  private:
@@ -180,7 +182,8 @@ class FreeBodyBalance final : public ForceBalance {
   Vector3d force_ = Vector3d::Zero(), torque_ = Vector3d::Zero();  // of the inputs
   std::vector<Load> loads_;
   // set by Place
-  Matrix3d R_ = Matrix3d::Identity(), I_ = Matrix3d::Zero(), turn_ = Matrix3d::Identity();
+  Matrix3d R_ = Matrix3d::Identity(), I_ = Matrix3d::Zero(),
+           rotation_tangent_ = Matrix3d::Identity();
   Vector3d p_WBcm_ = Vector3d::Zero(), r_ = Vector3d::Zero();  // r_: from Bcm to Bo
   Vector3d omega_ = Vector3d::Zero(), v_ = Vector3d::Zero();
 };

@@ -279,7 +279,7 @@ class JointTreeBalance final : public ForceBalance {
  public:
   JointTreeBalance(const JointTree& tree, const std::vector<JointForceLaw>& laws)
       : tree_(tree), laws_(laws), n_(tree.num_velocities()), at_(tree), moved_(tree) {
-    for (auto* of : {&displacement_, &turning_})
+    for (auto* of : {&displacement_, &velocity_by_position_})
       of->assign(tree.num_links(), SpatialColumns::Zero(6, n_));
   }
 
@@ -358,19 +358,19 @@ class JointTreeBalance final : public ForceBalance {
         const FrameMotion &low = frames[0][k], &high = frames[1][k];
         const Eigen::Quaterniond turned(high.X_WB.R * low.X_WB.R.transpose());
         displacement_[k].col(j) << VectorFromRotation(turned), high.X_WB.p - low.X_WB.p;
-        turning_[k].col(j) << high.omega_W - low.omega_W, high.v_W - low.v_W;
+        velocity_by_position_[k].col(j) << high.omega_W - low.omega_W, high.v_W - low.v_W;
         displacement_[k].col(j) /= 2 * kDifference;
-        turning_[k].col(j) /= 2 * kDifference;
+        velocity_by_position_[k].col(j) /= 2 * kDifference;
       }
     }
   }
 
-  void CalcFrameMap(int frame, FrameMap* map) const override {
-    map->velocity.resize(6, n_);
+  void CalcFrameDerivatives(int frame, FrameDerivatives* derivatives) const override {
+    derivatives->velocity.resize(6, n_);
     tree_.CalcJacobian(at_, frame, at_.link_pose(frame).p,
-                       {map->velocity.data(), 6 * std::size_t(n_)});
-    map->displacement = displacement_[frame];
-    map->turning = turning_[frame];
+                       {derivatives->velocity.data(), 6 * std::size_t(n_)});
+    derivatives->displacement = displacement_[frame];
+    derivatives->velocity_by_position = velocity_by_position_[frame];
   }
 
  private:
@@ -407,8 +407,9 @@ class JointTreeBalance final : public ForceBalance {
   TreeKinematics at_, moved_;
   Vector3d gravity_ = Vector3d::Zero();
   std::vector<double> efforts_, q_, v_, x_;
-  std::vector<LinkWrench> loads_;                       // p_W: in the link's frame
-  std::vector<SpatialColumns> displacement_, turning_;  // of each link, as in FrameMap
+  std::vector<LinkWrench> loads_;  // p_W: in the link's frame
+  std::vector<SpatialColumns> displacement_,
+      velocity_by_position_;  // of each link, as in FrameDerivatives
 };
 
 class JointTreeBlock final : public DynamicsBlock,

@@ -101,8 +101,9 @@ class KinematicBodyBalance final : public ForceBalance {
   }
   void AddJacobian(double, std::span<const double>, const SpatialColumns&, int,
                    solvers::BlockSum*) override {}
-  void CalcFrameMap(int, FrameMap* map) const override {
-    for (SpatialColumns* part : {&map->velocity, &map->displacement, &map->turning})
+  void CalcFrameDerivatives(int, FrameDerivatives* derivatives) const override {
+    for (SpatialColumns* part :
+         {&derivatives->velocity, &derivatives->displacement, &derivatives->velocity_by_position})
       part->resize(6, 0);
   }
 

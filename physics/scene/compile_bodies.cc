@@ -56,7 +56,7 @@ void SceneCompiler::CompileBodies() {
   // deformable bodies come last: they may be attached to any of the others, and their meshes take
   // time
   for (int i = 0; i < scene_.bodies_size(); ++i) {
-    if (!GoesOn(kMeshingShare * i / scene_.bodies_size())) return;
+    if (!ShouldContinue(kMeshingShare * i / scene_.bodies_size())) return;
     body_share_ = kMeshingShare / scene_.bodies_size();
     const std::string path = absl::StrCat("bodies[", i, "]");
     if (scene_.bodies(i).has_deformable())
@@ -229,7 +229,7 @@ void SceneCompiler::BuildBlocks() {
     }
     body.block = static_cast<int>(model_->blocks.size());
     if (draft.is_deformable) {
-      if (!GoesOn()) return;
+      if (!ShouldContinue()) return;
       // the draft was completed after the body was placed: keep its name and pose
       const std::string name = body.name;
       const RigidTransform X_WB = body.X_WB;

@@ -196,7 +196,7 @@ void SceneCompiler::DraftDeformableBody(const v1::DeformableBody& given, const s
   body.self_contact = given.self_contact();
   std::optional<TetrahedralMesh> mesh =
       ReadVolumeMesh(given.mesh(), path + ".mesh", &draft->vertex_of_file);
-  if (mesh.has_value() && GoesOn()) {
+  if (mesh.has_value() && ShouldContinue()) {
     fem.mesh = *std::move(mesh);
     body.mesh = fem.mesh;
     body.surface = ExtractBoundary(fem.mesh);
@@ -258,7 +258,7 @@ void SceneCompiler::DraftCustomBody(const v1::CustomBody& given, const std::stri
   body.self_contact = given.self_contact();
   std::optional<TetrahedralMesh> mesh =
       ReadVolumeMesh(given.mesh(), path + ".mesh", &draft->vertex_of_file);
-  if (!mesh.has_value() || !GoesOn()) return;
+  if (!mesh.has_value() || !ShouldContinue()) return;
   body.mesh = custom.mesh = *std::move(mesh);
   body.surface = ExtractBoundary(body.mesh);
   body.points = draft->kind->MakePoints(custom);
@@ -438,7 +438,7 @@ std::optional<TetrahedralMesh> SceneCompiler::ReadVolumeMesh(const v1::VolumeMes
       return std::nullopt;
     }
     if (log_.failed()) return std::nullopt;
-    mesh = primitive->mesh(given, edge, [this] { return !GoesOn(); });
+    mesh = primitive->mesh(given, edge, [this] { return !ShouldContinue(); });
     if (is_cancelled_) return std::nullopt;
     if (!mesh.ok()) {
       log_.Error(path + ".edge_length", std::string(mesh.status().message()));
@@ -513,7 +513,7 @@ std::optional<TetrahedralMesh> SceneCompiler::MeshSurfaceOf(const v1::VolumeMesh
   options.meshing.max_tetrahedra = std::min(
       kMaxPrimitiveTetrahedra, static_cast<double>(options_.limits.max_tetrahedra - tetrahedra_));
   options.meshing.progress = [this, start = share_](double done) {
-    return GoesOn(start + body_share_ * done);
+    return ShouldContinue(start + body_share_ * done);
   };
   absl::StrAppend(&mesh_hashes_, kMesherVersion, ";");
   absl::StatusOr<MeshedSurfaceFile> made = MeshSurfaceFile(
@@ -548,7 +548,7 @@ std::optional<TetrahedralMesh> SceneCompiler::CheckMesh(TetrahedralMesh mesh, bo
     keep(std::move(repaired));
   }
 
-  if (!GoesOn()) return std::nullopt;
+  if (!ShouldContinue()) return std::nullopt;
   bool sound = true, unused = false;
   for (const MeshDefect& defect : FindDefects(mesh)) {
     if (defect.harmless()) {

@@ -171,10 +171,10 @@ void SceneCompiler::DraftParticles(const v1::ParticleBody& given, const std::str
   particles.solid = given.fill().source_case() == v1::ParticleFill::kFile
                         ? ReadFillFile(given.fill(), path + ".fill")
                         : ReadFill(given.fill(), path + ".fill");
-  if (!ReadSpacing(given, path, &particles) || log_.failed() || !GoesOn()) return;
+  if (!ReadSpacing(given, path, &particles) || log_.failed() || !ShouldContinue()) return;
 
   absl::StatusOr<ParticleFill> fill =
-      FillSolid(*particles.solid, particles.options, [this] { return !GoesOn(); });
+      FillSolid(*particles.solid, particles.options, [this] { return !ShouldContinue(); });
   if (!fill.ok()) return;  // cancelled, which was reported
   particles.fill = *std::move(fill);
   const std::size_t count = particles.fill.positions.size();

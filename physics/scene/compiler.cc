@@ -91,14 +91,14 @@ std::shared_ptr<const Model> SceneCompiler::Compile() {
   if (scene_.bodies().empty() && scene_.robots().empty())
     Missing("bodies", "a list with at least one body, or `robots`", &log_);
   CompileBodies();
-  if (!GoesOn(kBodiesShare)) return nullptr;
+  if (!ShouldContinue(kBodiesShare)) return nullptr;
   CompileDrives();
   CompileConstraints();
   CompileGroups();
   CompilePairs();
   CompileScript();
   CompileProbes();
-  if (log_.failed() || !GoesOn(kPartsShare)) return nullptr;
+  if (log_.failed() || !ShouldContinue(kPartsShare)) return nullptr;
 
   LimitImages();
   model_->Finish();
@@ -114,7 +114,7 @@ std::shared_ptr<const Model> SceneCompiler::Compile() {
   return model_;
 }
 
-bool SceneCompiler::GoesOn(double share) {
+bool SceneCompiler::ShouldContinue(double share) {
   share_ = share;
   if (is_cancelled_) return false;
   if (options_.progress == nullptr || options_.progress(share)) return true;

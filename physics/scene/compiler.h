@@ -190,8 +190,8 @@ class SceneCompiler {
   // warns of bodies that start inside each other, and refuses too many contacts: compiler.cc
   void CheckOverlaps();
   // Returns false, after an error, once the progress callback has cancelled the build.
-  bool GoesOn(double share);
-  bool GoesOn() { return GoesOn(share_); }  // within a part
+  bool ShouldContinue(double share);
+  bool ShouldContinue() { return ShouldContinue(share_); }  // within a part
   std::string PathOfBody(int body) const;
 
   // drives and constraints: compile_drives.cc

@@ -112,7 +112,7 @@ class ConvexStepper final : public Stepper {
     status = SolveStep(
         *state, limits, &stages_, report, &solution_,
         [&](int) {
-          turning_.Start(*state, stages_);
+          rotational_closing_.Start(*state, stages_);
           SolveIslands(h, report);
           return absl::OkStatus();
         },
@@ -239,7 +239,7 @@ class ConvexStepper final : public Stepper {
     island.Gather(options.warm_start ? stages_.warm_start.v : stages_.system.v_star, &work->guess);
     work->solver.Solve(work->problem, work->guess, sap, &work->result);
     island.Scatter(work->result.v, solution_.v_participating);
-    island.Scatter(work->result.v, solution_.v_moving);
+    island.Scatter(work->result.v, solution_.v_position_participating);
     for (std::size_t c = 0; c < island.contacts.size(); ++c)
       solution_.impulses.contacts[island.contacts[c]] = work->result.gamma[c];
     for (std::size_t k = 0; k < island.rows.size(); ++k)
@@ -262,12 +262,13 @@ class ConvexStepper final : public Stepper {
     sap.max_iterations = kMaxRecoveryIterations;
     for (int round = 0; round < kMaxRecoveryRounds; ++round) {
       bool is_due = false;
-      turning_.Find(island.contacts, solution_.v_moving, closing_);
+      rotational_closing_.Find(island.contacts, solution_.v_position_participating, closing_);
       for (std::size_t c = 0; c < island.contacts.size(); ++c) {
         const int contact = island.contacts[c];
         const ConstraintSystem::Contact& of = stages_.system.contacts[contact];
         if (!(of.allowed_overlap > 0 || closing_[contact] > 0)) continue;
-        const double rate = CalcContactVelocity(stages_.system, contact, solution_.v_moving).z();
+        const double rate =
+            CalcContactVelocity(stages_.system, contact, solution_.v_position_participating).z();
         ConvexProblem::Contact& posed = work->problem.contacts[c];
         const double borne = posed.R.z() * (h + of.relaxation_time) * work->result.gamma[c].z();
         const double recovery = CalcRecoveryRate(of, stages_.contacts.points[contact], rate, borne,
@@ -277,7 +278,7 @@ class ConvexStepper final : public Stepper {
       }
       if (!is_due) return round > 0;
       work->solver.SolveAgain(sap, &work->moving);
-      island.Scatter(work->moving.v, solution_.v_moving);
+      island.Scatter(work->moving.v, solution_.v_position_participating);
     }
     return true;
   }
@@ -286,7 +287,7 @@ class ConvexStepper final : public Stepper {
     // impulses found before re-detection added contacts
     const std::vector<Vector3d>& found = solution_.impulses.contacts;
     solved_.assign(found.begin(), found.begin() + stages_.contacts.num_solved);
-    solution_.v_moving = solution_.v_participating;
+    solution_.v_position_participating = solution_.v_participating;
     closing_.resize(found.size());
     contact_laws_.resize(found.size());
     row_laws_.resize(solution_.impulses.rows.size());
@@ -361,8 +362,8 @@ class ConvexStepper final : public Stepper {
   bool is_recovering_ = false;
   const double gravity_ = std::sqrt(model_.gravity.squaredNorm());  // [m/s²]
   StepStages stages_;
-  Turning turning_{model_};
-  std::vector<double> closing_;                       // by rotation, per contact [m]; see Turning
+  RotationalClosing rotational_closing_{model_};
+  std::vector<double> closing_;  // by rotation, per contact [m]; see RotationalClosing
   std::vector<ConvexProblem::Contact> contact_laws_;  // as solved, of the whole system
   std::vector<ConvexProblem::Row> row_laws_;
   std::vector<Work> work_;  // of islands of several blocks, in their order

@@ -394,10 +394,10 @@ void CorrectiveGeometry::UpdateConstraint(int constraint, std::span<const double
         for (int r = 0; r < 3; ++r) part.J[3 * r + 2] = part_weights_[k] * term.linear[r];
         continue;
       }
-      const Vector3d turning =
+      const Vector3d rotation_term =
           term.angular + (at.point - moved_[side.frame].X_WB.p).cross(term.linear);
       for (int r = 0; r < 3; ++r) {
-        part.J[3 * r + 2] = turning[r];
+        part.J[3 * r + 2] = rotation_term[r];
         part.J[3 * (r + 3) + 2] = term.linear[r];
       }
     }

@@ -103,7 +103,9 @@ class CorrectiveStepper final : public Stepper {
           sweep_tolerance_ *= kSharpening;
           return !keeps;
         },
-        [&] { return RecoverPositions(*state, &turning_, &recovery_, &stages_, &solution_); }};
+        [&] {
+          return RecoverPositions(*state, &rotational_closing_, &recovery_, &stages_, &solution_);
+        }};
     status = SolveStep(*state, limits, &stages_, report, &solution_, method);
     if (!status.ok()) return status;
     timer.Lap(Phase::kSolve);
@@ -387,7 +389,7 @@ class CorrectiveStepper final : public Stepper {
   int recursions_left_ = 0;              // in this step
   double sweep_tolerance_ = 0;
   StepSolution solution_;
-  Turning turning_{model_};
+  RotationalClosing rotational_closing_{model_};
   RecoveryScratch recovery_;
 };
 

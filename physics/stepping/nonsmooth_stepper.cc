@@ -197,7 +197,9 @@ class NonsmoothStepper final : public Stepper {
     status = SolveStep(
         *state, limits, &stages_, report, &solution_,
         [&](int round) { return SolveIslands(h, round, report); },
-        [&] { return RecoverPositions(*state, &turning_, &recovery_, &stages_, &solution_); });
+        [&] {
+          return RecoverPositions(*state, &rotational_closing_, &recovery_, &stages_, &solution_);
+        });
     if (!status.ok()) return status;
     timer.Lap(Phase::kSolve);
 
@@ -346,7 +348,7 @@ class NonsmoothStepper final : public Stepper {
   std::vector<Work> work_;
   StepSolution solution_;
   solvers::SetResidualScratch set_residual_;
-  Turning turning_{model_};
+  RotationalClosing rotational_closing_{model_};
   RecoveryScratch recovery_;
 };
 

@@ -87,32 +87,34 @@ void LimitRecovery(std::span<const ContactPoint> contacts, double recovery_speed
 }
 
 double CalcRecoveryRate(const ConstraintSystem::Contact& contact, const ContactPoint& point,
-                        double rate, double borne, double turning, double recovery_speed,
+                        double rate, double borne, double further_closing, double recovery_speed,
                         double h) {
   if (!point.is_between_frames() || std::isfinite(contact.stiffness)) return 0;
-  if (!(contact.allowed_overlap > 0 || turning > kTolerableOverlap)) return 0;
-  const double overlap = -(contact.gap + h * rate) + turning;
+  if (!(contact.allowed_overlap > 0 || further_closing > kTolerableOverlap)) return 0;
+  const double overlap = -(contact.gap + h * rate) + further_closing;
   // if the load causes half of the overlap or more, the contact law alone decides
   if (!(overlap > 2 * borne + kTolerableOverlap)) return 0;
-  return std::max(0.0, std::min(recovery_speed - rate + turning / h, (overlap - borne) / h));
+  return std::max(0.0,
+                  std::min(recovery_speed - rate + further_closing / h, (overlap - borne) / h));
 }
 
 bool RecoverPositions(std::span<const ContactPoint> contacts, const solvers::Impulses& impulses,
                       double recovery_speed, const Islands& islands, ConstraintSystem* system,
-                      Turning* turning, RecoveryScratch* scratch, std::vector<double>* v) {
+                      RotationalClosing* closing, RecoveryScratch* scratch,
+                      std::vector<double>* v) {
   if (!(recovery_speed > 0)) return false;
   const double h = system->h;
   // recovery rate of a contact [m/s]
   const auto find_rate = [&](int c, double rate) {
-    return CalcRecoveryRate(system->contacts[c], contacts[c], rate, 0, scratch->turning[c],
+    return CalcRecoveryRate(system->contacts[c], contacts[c], rate, 0, scratch->further_closing[c],
                             recovery_speed, h);
   };
 
   bool is_any = false;
-  scratch->turning.resize(contacts.size());
+  scratch->further_closing.resize(contacts.size());
   for (const IslandView& island : islands.views) {
     const auto is_due = [&](int round) {
-      turning->Find(island.contacts, *v, scratch->turning);
+      closing->Find(island.contacts, *v, scratch->further_closing);
       return std::ranges::any_of(island.contacts, [&](int c) {
         return IsRecoverable(*system, c) &&
                find_rate(c, CalcContactVelocity(*system, c, *v).z()) > MinRecoveryRate(round, h);

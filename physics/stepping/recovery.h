@@ -3,9 +3,9 @@
 #include <span>
 #include <vector>
 
+#include "physics/stepping/rotational_closing.h"
 #include "physics/stepping/step/detection.h"
 #include "physics/stepping/step/islands.h"
-#include "physics/stepping/turning.h"
 #include "solvers/convex/sap.h"
 #include "solvers/problem/constraint_system.h"
 
@@ -35,29 +35,29 @@ void LimitRecovery(std::span<const ContactPoint> contacts, double recovery_speed
 // nothing to do. Overlap from rotation is removed in the step in which it arises, other overlap at
 // the recovery speed.
 //
-// rate     of the gap at the solution [m/s]
-// borne    overlap due to the contact's load [m]
-// turning  further closing of the gap as its bodies rotate, see Turning [m]
+// rate             of the gap at the solution [m/s]
+// borne            overlap due to the contact's load [m]
+// further_closing  by which the gap closes further as its bodies rotate, see RotationalClosing [m]
 double CalcRecoveryRate(const solvers::ConstraintSystem::Contact& contact,
-                        const ContactPoint& point, double rate, double borne, double turning,
-                        double recovery_speed, double h);
+                        const ContactPoint& point, double rate, double borne,
+                        double further_closing, double recovery_speed, double h);
 
 struct RecoveryScratch {
   solvers::ConvexProblem problem;
   solvers::SapSolver solver;
   solvers::SapResult result;
   std::vector<double> v_star, linear_term, guess;
-  std::vector<double> turning;  // of each contact
+  std::vector<double> further_closing;  // of each contact
 };
 
 // Changes `v`, the participating velocities that advance the configuration and initially the solved
 // ones, so that less overlap is left at the end of the step. In each island this is the smallest
 // change, in the norm of A, with which overlapping contacts open at the recovery speed at most,
 // others neither close beyond their gaps nor overlap more, and joints hold: a convex problem
-// without friction. Needs turning->Start. Returns whether v has changed.
+// without friction. Needs closing->Start. Returns whether v has changed.
 bool RecoverPositions(std::span<const ContactPoint> contacts, const solvers::Impulses& impulses,
                       double recovery_speed, const Islands& islands,
-                      solvers::ConstraintSystem* system, Turning* turning, RecoveryScratch* scratch,
-                      std::vector<double>* v);
+                      solvers::ConstraintSystem* system, RotationalClosing* closing,
+                      RecoveryScratch* scratch, std::vector<double>* v);
 
 }  // namespace pliant::physics

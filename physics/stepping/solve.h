@@ -25,7 +25,7 @@ struct StepSolution {
   // differ from the solved ones: overlap is removed by position, and bodies collide within the
   // step.
   bool has_v_position = false;
-  std::vector<double> v_moving, v_position;
+  std::vector<double> v_position_participating, v_position;
   solvers::Impulses impulses;  // without those of collisions
   ImpactScratch impacts;
   EnergyScratch energy;
@@ -43,7 +43,8 @@ struct SolveCalls {
   // Whether to end the step with the solution once there are no new contacts: it meets the method's
   // tolerance, or another attempt would not. `attempt` counts from 0.
   MeetsTolerance meets_tolerance;
-  // Removes overlap by position: sets solution->v_moving and returns true if there is any.
+  // Removes overlap by position: sets solution->v_position_participating and returns true if there
+  // is any.
   Recover recover;
 };
 // clang deduces no arguments of aggregates before version 17
@@ -102,13 +103,13 @@ absl::Status SolveStep(const State& state, const SolveLimits& limits, StepStages
   const StepImpacts& impacts = stages->impacts;
   solution->has_v_position = recovery_speed > 0 && method.recover();
   if (impacts.is_any) {
-    if (!solution->has_v_position) solution->v_moving = solution->v_participating;
+    if (!solution->has_v_position) solution->v_position_participating = solution->v_participating;
     for (std::size_t i = 0; i < impacts.setback.size(); ++i)
-      solution->v_moving[i] -= impacts.setback[i];
+      solution->v_position_participating[i] -= impacts.setback[i];
     solution->has_v_position = true;
   }
   if (!solution->has_v_position) return absl::OkStatus();
-  return CompleteStep(solution->v_moving, *stages, &solution->v_position);
+  return CompleteStep(solution->v_position_participating, *stages, &solution->v_position);
 }
 
 // The same for methods that make one attempt. Their residual is that of CalcStepResidual.
@@ -123,13 +124,13 @@ absl::Status SolveStep(const State& state, const SolveLimits& limits, StepStages
 }
 
 // RecoverPositions at the solution, for methods that solve no convex problem.
-inline bool RecoverPositions(const State& state, Turning* turning, RecoveryScratch* scratch,
-                             StepStages* stages, StepSolution* solution) {
-  solution->v_moving = solution->v_participating;
-  turning->Start(state, *stages);
+inline bool RecoverPositions(const State& state, RotationalClosing* closing,
+                             RecoveryScratch* scratch, StepStages* stages, StepSolution* solution) {
+  solution->v_position_participating = solution->v_participating;
+  closing->Start(state, *stages);
   return RecoverPositions(stages->contacts.points, solution->impulses,
                           stages->blocks.model.contact.recovery_speed, stages->islands,
-                          &stages->system, turning, scratch, &solution->v_moving);
+                          &stages->system, closing, scratch, &solution->v_position_participating);
 }
 
 inline void ReportSuppliedWork(const StepStages& stages, StepSolution* solution,

@@ -53,7 +53,7 @@ bool Turns(const Model& model, const State& state, double h) {
       spin = abilities.frames->CalcSpeedBound(of_block, 1) -
              abilities.frames->CalcSpeedBound(of_block, 0);
     } else if (abilities.nodes != nullptr) {
-      spin = abilities.nodes->CalcTurningRate(of_block);
+      spin = abilities.nodes->CalcRotationRate(of_block);
     }
     // not a number where the bounds are unknown
     if (!(spin * h <= kSmallTurn)) return true;

@@ -97,10 +97,10 @@ void WorldJournal::Note(Change change, const std::shared_ptr<const physics::Snap
     now_ = now;
     has_changed_ = true;
     // the checkpoint that replaces the log includes this change, unless it is being written already
-    if (!failure_.ok() && !is_mending_) return;
+    if (!failure_.ok() && !is_checkpointing_) return;
     if (pending_.size() >= kMaxPending) {
       pending_.clear();
-      is_mending_ = false;
+      is_checkpointing_ = false;
       failure_ = absl::ResourceExhaustedError(
           absl::StrCat("the log of this world in ", folder_.path(),
                        " cannot keep up with its steps; use a faster disk"));
@@ -144,7 +144,7 @@ void WorldJournal::Write() {
     status = failure_;
     if (!status.ok()) {
       number = ++last_number_;
-      is_mending_ = true;
+      is_checkpointing_ = true;
     }
   }
   const bool was_whole = status.ok();
@@ -162,7 +162,7 @@ void WorldJournal::Write() {
     std::lock_guard lock(mutex_);
     is_writing_ = false;
     // changes during the checkpoint are pending, so that one checkpoint is enough
-    if (std::exchange(is_mending_, false) || !status.ok()) failure_ = status;
+    if (std::exchange(is_checkpointing_, false) || !status.ok()) failure_ = status;
     if (!failure_.ok()) pending_.clear();
     if (status.ok() && (unsynced_.empty() || unsynced_.back() != log_)) {
       if (unsynced_.empty()) unsynced_since_ = workers_.timeline->Now();

@@ -92,7 +92,7 @@ class WorldJournal : public Journal {
   std::int64_t last_number_;
   std::shared_ptr<const physics::Snapshot> now_;  // after all pending changes
   absl::Status failure_;                          // of the log; ok: it is whole
-  bool is_mending_ = false;  // a checkpoint is being written; pending changes follow it
+  bool is_checkpointing_ = false;  // a checkpoint is being written; pending changes follow it
   bool ended_ = false;
   absl::Status end_;  // why the journal has ended; ok: all that happened is in it
   std::shared_ptr<GrowingFile> log_;

@@ -165,8 +165,8 @@ function showWorld(world: WorldInfo): void {
   showGroups();
   const names = [...world.soft, ...world.points, ...world.robots, ...world.rigid].map(({ name }) => name);
   selected = names.includes(selected) ? selected : driven?.target || (names[0] ?? '');
-  const looks = world.soft.some(({ look }) => look) ? [Measure.appearance] : [];
-  chooseMeasure(legend.offer([looks, ...[...world.soft, ...world.points].map(({ fields }) => fields)]));
+  const appearances = world.soft.some(({ appearance }) => appearance) ? [Measure.appearance] : [];
+  chooseMeasure(legend.offer([appearances, ...[...world.soft, ...world.points].map(({ fields }) => fields)]));
   panel.setBodies(names, selected);
   panel.setDriven(choices.map(label), choices.findIndex((choice) => choice === driven));
   bodies.markDriven(driven?.body ?? '');

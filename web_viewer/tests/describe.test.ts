@@ -110,11 +110,11 @@ test('a textured shape has the coordinates and colours of its render vertices', 
   const { world } = describeWorld(create(WorldDescriptionSchema, { rigidBodies: [{ name: 'a', visuals: [triangles] }] }), '1');
   const { geometry } = world.rigid[0].shapes[0];
   if (geometry.type !== 'triangles') throw new Error(geometry.type);
-  expect(geometry.look?.image).toBe('abc');
+  expect(geometry.appearance?.image).toBe('abc');
   expect([...geometry.positions]).toEqual([0, 1, 0, 0, 0, 0, 1, 0, 0]); // in the order of the corners
-  expect([...geometry.look!.coordinates!]).toEqual([0, 1, 0, 0, 1, 0]);
-  expect(geometry.look!.colors![2]).toBeCloseTo(0.5, 2); // sRGB 188 is half of the light
-  expect([...geometry.look!.colors!.slice(3)]).toEqual([1, 0, 0, 0, 1, 0]);
+  expect([...geometry.appearance!.coordinates!]).toEqual([0, 1, 0, 0, 1, 0]);
+  expect(geometry.appearance!.colors![2]).toBeCloseTo(0.5, 2); // sRGB 188 is half of the light
+  expect([...geometry.appearance!.colors!.slice(3)]).toEqual([1, 0, 0, 0, 1, 0]);
 });
 
 // A tetrahedron that carries a triangle and, as another part, a triangle of another colour.
@@ -141,11 +141,11 @@ test('a soft body shows the finer surface that it carries, in parts', () => {
   expect(toy.surfaceVertices).toBe(4); // that frames have
   expect(toy.renderVertices).toBe(6);
   expect([...toy.volumeVertices.slice(0, 3)]).toEqual([4, 5, 6]); // of the heaviest nodes
-  expect(toy.look?.groups).toEqual([
+  expect(toy.appearance?.groups).toEqual([
     { start: 0, count: 3, color: [1, 1, 1, 1], image: 'abc', hasColors: false },
     { start: 3, count: 3, color: [1, 0, 0, 1], image: '', hasColors: false },
   ]);
-  expect([...toy.look!.coordinates!]).toEqual([0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
+  expect([...toy.appearance!.coordinates!]).toEqual([0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
   expect('carried' in drawn[0]).toBe(true);
 });
 

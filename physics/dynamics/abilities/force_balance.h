@@ -21,7 +21,7 @@ using SpatialColumns = Eigen::Matrix<double, 6, Eigen::Dynamic>;
 
 // Derivatives of a frame's pose and velocity by the n velocities v of its block, and by x in
 // q = q̂ ⊞ x.
-struct FrameMap {
+struct FrameDerivatives {
   SpatialColumns velocity;      // J = ∂(ω, v_Bo)/∂v at fixed positions
   SpatialColumns displacement;  // ∂(R_WB, p_Bo)/∂x, rotations as vectors in W
   SpatialColumns turning;       // ∂(ω, v_Bo)/∂x at fixed v
@@ -70,7 +70,7 @@ class ForceBalance {
   // `first`.
   virtual void AddJacobian(double c, std::span<const double> a, const SpatialColumns& wrenches,
                            int first, solvers::BlockSum* jacobian) = 0;
-  virtual void CalcFrameMap(int /*frame*/, FrameMap* /*map*/) const {}
+  virtual void CalcFrameDerivatives(int /*frame*/, FrameDerivatives* /*derivatives*/) const {}
 
   // Stores the block's internals at the end of the step; by default they do not change.
   virtual void StoreInternals(std::vector<double>* /*internals*/) const {}

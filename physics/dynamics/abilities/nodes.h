@@ -38,7 +38,7 @@ class NodeSet {
   virtual double CalcInnerSpeed(const BlockState& /*state*/) const { return 0; }
   // Rate at which the block rotates, or the largest rotation or shear rate of its parts if its step
   // assumes that these are small within a step [rad/s].
-  virtual double CalcTurningRate(const BlockState& state) const;
+  virtual double CalcRotationRate(const BlockState& state) const;
 };
 
 }  // namespace pliant::physics

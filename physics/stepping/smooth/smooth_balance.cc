@@ -52,7 +52,7 @@ SmoothBalance::SmoothBalance(const Model& model) : model_(model) {
     wrenches_.push_back(SpatialColumns::Zero(6, frames));
   }
   frames_.resize(num_frames);
-  maps_.resize(num_frames);
+  derivatives_.resize(num_frames);
   num_velocities_ = model.velocity_offsets.back();
 }
 
@@ -160,7 +160,7 @@ void SmoothBalance::PlaceAll(std::span<const double> v) {
   p_.assign(v.begin() + num_velocities_, v.end());
   x_.resize(num_velocities_);
   q_ = q_hat_;
-  has_map_.assign(frames_.size(), 0);
+  has_derivatives_.assign(frames_.size(), 0);
   node_positions_.assign(num_velocities_, 0.0);
   for (int b = 0; b < static_cast<int>(blocks_.size()); ++b) {
     const int first = model_.velocity_offsets[b], n = model_.velocity_offsets[b + 1] - first,
@@ -413,15 +413,15 @@ void SmoothBalance::AddContactJacobian(const SmoothContact& contact, BlockSum* j
       const int n = model_.velocity_offsets[of.block + 1] - first;
       if (n == 0) continue;
       const int index = first_frame_[of.block] + of.frame;
-      FrameMap& map = maps_[index];
-      if (!has_map_[index]) blocks_[of.block]->CalcFrameMap(of.frame, &map);
-      has_map_[index] = 1;
+      FrameDerivatives& derivatives = derivatives_[index];
+      if (!has_derivatives_[index]) blocks_[of.block]->CalcFrameDerivatives(of.frame, &derivatives);
+      has_derivatives_[index] = 1;
       for (int i = 0; i < n; ++i) side.velocities.push_back(first + i);
-      side.directions = c_ * map.displacement;
+      side.directions = c_ * derivatives.displacement;
       const FrameMotion& frame = trial.frame(of.block, of.frame);
-      side.velocity =
-          sign * CalcPointJacobian(frame.X_WB, tangent.p_W) * (map.velocity + c_ * map.turning);
-      side.load_map = map.velocity.transpose();
+      side.velocity = sign * CalcPointJacobian(frame.X_WB, tangent.p_W) *
+                      (derivatives.velocity + c_ * derivatives.velocity_by_position);
+      side.load_map = derivatives.velocity.transpose();
       continue;
     }
     const NodeSet& nodes = *model_.abilities[of.block].nodes;

@@ -109,8 +109,8 @@ class SmoothBalance final : public solvers::SmoothSystem {
   std::vector<int> first_frame_, first_node_;
   std::vector<FrameMotion> frames_;
   std::vector<SpatialColumns> wrenches_;
-  std::vector<FrameMap> maps_;  // of each frame
-  std::vector<char> has_map_;
+  std::vector<FrameDerivatives> derivatives_;  // of each frame
+  std::vector<char> has_derivatives_;
   std::vector<SmoothContactForce> contact_forces_;
   std::vector<double> row_forces_, row_by_gap_, row_by_rate_;
   double smallest_limit_gap_ = 0;

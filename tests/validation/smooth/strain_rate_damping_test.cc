@@ -89,7 +89,7 @@ TEST_P(Damping, IsThatOfRayleighForSmallStrains) {
     std::vector<double> q = rest_, residual(q.size(), 0.0);
     for (std::size_t i = 0; i < q.size(); ++i) q[i] += sign * d * v[i];
     solvers::BlockMatrix unused(&model_->pattern);
-    AssembleTurning(*model_, q, {}, 1, 1, Tangent::kNone, &unused, &residual);
+    AssembleExactCorotational(*model_, q, {}, 1, 1, Tangent::kNone, &unused, &residual);
     AssembleNonlinear(*model_, q, {}, 1, 1, Tangent::kNone, &at, &unused, &residual);
     for (std::size_t i = 0; i < q.size(); ++i) change[i] += sign * residual[i] / (2 * d);
   }

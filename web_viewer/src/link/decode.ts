@@ -2,7 +2,7 @@
 // of each body wins.
 import type { DeformableFrame, FieldFrame, Frame, RigidFrame } from '../gen/pliant/v1/stream_pb';
 import type { ContactInfo, ForceInfo, FrameInfo, PointFrame, SoftFrame, Vec3 } from './messages';
-import { carry } from './look';
+import { carry } from './appearance';
 import { decodePoints, scalarField, type PointCloud } from './points';
 import { splitCreases, surfaceCentroid, vertexNormals, type RenderSurface } from './surface';
 

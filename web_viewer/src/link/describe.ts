@@ -21,12 +21,12 @@ import type {
   RigidInfo,
   RobotInfo,
   ShapeInfo,
+  SoftAppearance,
   SoftInfo,
-  SoftLook,
   Vec3,
   WorldInfo,
 } from './messages';
-import { embeddedSurface, lookOf } from './look';
+import { embeddedSurface, vertexAppearance } from './appearance';
 import { gather, splitSeams, vertexNormals } from './surface';
 
 // With more surface vertices or points than this in total, soft bodies are shown decimated, because a page cannot draw more
@@ -55,7 +55,7 @@ export function describeWorld(
     } else {
       const embedded = body.embedded.length > 0 ? embeddedSurface(body.embedded, body.surface?.vertices ?? []) : null;
       const surface = embedded?.surface ?? surfaceOf(body, tier);
-      soft.push(softInfo(body, index, tier, surface, embedded?.look ?? null));
+      soft.push(softInfo(body, index, tier, surface, embedded?.appearance ?? null));
       drawn.push(surface);
     }
   }
@@ -83,7 +83,7 @@ function softInfo(
   index: number,
   tier: Tier,
   surface: SoftSurface,
-  look: SoftLook | null,
+  appearance: SoftAppearance | null,
 ): SoftInfo {
   return {
     name: body.name,
@@ -96,7 +96,7 @@ function softInfo(
     renderVertices: surface.source.length,
     volumeVertices: volumeVertices(body, tier, surface),
     indices: surface.indices,
-    look,
+    appearance,
   };
 }
 
@@ -227,7 +227,7 @@ function geometryInfo({ geometry, appearance }: ShapeDescription): GeometryInfo 
         positions: gather(vertices, source, new Float32Array(source.length * 3)),
         normals: gather(normals, smoothOf, new Float32Array(source.length * 3)),
         indices,
-        look: lookOf(appearance, source),
+        appearance: vertexAppearance(appearance, source),
       };
     }
     default:

@@ -194,7 +194,7 @@ export interface ImageInfo {
 }
 
 // Appearance of a triangle mesh, in addition to its colour.
-export interface Look {
+export interface VertexAppearance {
   image: string; // in WorldInfo.images; empty: none
   coordinates: Float32Array | null; // u and v of each render vertex; (0, 0) is the lower left corner of the image
   colors: Float32Array | null; // red, green and blue of each render vertex, linear
@@ -213,7 +213,13 @@ export type GeometryInfo =
   | { type: 'cylinder'; radius: number; length: number }
   | { type: 'ellipsoid'; radii: Vec3 }
   | { type: 'halfSpace' }
-  | { type: 'triangles'; positions: Float32Array; normals: Float32Array; indices: Uint32Array; look: Look | null };
+  | {
+      type: 'triangles';
+      positions: Float32Array;
+      normals: Float32Array;
+      indices: Uint32Array;
+      appearance: VertexAppearance | null;
+    };
 
 export interface SoftInfo {
   name: string;
@@ -226,13 +232,13 @@ export interface SoftInfo {
   renderVertices: number; // surface vertices, duplicated along creases
   volumeVertices: Uint32Array; // vertex of the volume mesh of each render vertex
   indices: Uint32Array;
-  look: SoftLook | null; // of the fine surface that the body carries
+  appearance: SoftAppearance | null; // of the fine surface that the body carries
 }
 
 // Appearance of the parts of a surface: each has `count` triangle corners from `start` on.
-export interface SoftLook {
+export interface SoftAppearance {
   groups: { start: number; count: number; color: Color; image: string; hasColors: boolean }[];
-  coordinates: Float32Array | null; // as in Look, of all parts
+  coordinates: Float32Array | null; // as in VertexAppearance, of all parts
   colors: Float32Array | null;
 }
 

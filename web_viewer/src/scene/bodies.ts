@@ -259,9 +259,9 @@ export class Bodies {
       }
       geometry.applyQuaternion(new Quaternion(x, y, z, w)).translate(...shape.position);
       const color = info.colors[i];
-      const look = shape.geometry.type === 'triangles' ? shape.geometry.look : null;
+      const appearance = shape.geometry.type === 'triangles' ? shape.geometry.appearance : null;
       const material = color
-        ? this.materials.ofColor(color, look?.image, Boolean(look?.colors))
+        ? this.materials.ofColor(color, appearance?.image, Boolean(appearance?.colors))
         : this.materials.ofMotion(info.motion, index);
       parts.set(material, [...(parts.get(material) ?? []), geometry]);
     });

@@ -10,7 +10,7 @@ import {
   Vector3,
 } from 'three';
 import { RoundedBoxGeometry } from 'three/addons/geometries/RoundedBoxGeometry.js';
-import type { GeometryInfo, Look } from '../link/messages';
+import type { GeometryInfo, VertexAppearance } from '../link/messages';
 
 const kMaxFall = 20; // height above the ground, relative to the extent of the box, up to which the ground is framed
 
@@ -45,7 +45,7 @@ function makeGeometry(shape: GeometryInfo, parts: (count: number) => number): Bu
       geometry.setAttribute('position', new BufferAttribute(shape.positions, 3));
       geometry.setAttribute('normal', new BufferAttribute(shape.normals, 3));
       geometry.setIndex(new BufferAttribute(shape.indices, 1));
-      addLook(geometry, shape.look);
+      addAppearance(geometry, shape.appearance);
       return geometry;
     }
     case 'halfSpace':
@@ -54,9 +54,12 @@ function makeGeometry(shape: GeometryInfo, parts: (count: number) => number): Bu
 }
 
 // Adds texture coordinates and vertex colours.
-export function addLook(geometry: BufferGeometry, look: Pick<Look, 'coordinates' | 'colors'> | null): void {
-  if (look?.coordinates) geometry.setAttribute('uv1', new BufferAttribute(look.coordinates, 2));
-  if (look?.colors) geometry.setAttribute('color', new BufferAttribute(look.colors, 3));
+export function addAppearance(
+  geometry: BufferGeometry,
+  appearance: Pick<VertexAppearance, 'coordinates' | 'colors'> | null,
+): void {
+  if (appearance?.coordinates) geometry.setAttribute('uv1', new BufferAttribute(appearance.coordinates, 2));
+  if (appearance?.colors) geometry.setAttribute('color', new BufferAttribute(appearance.colors, 3));
 }
 
 // Returns the box that the camera should fit: robots, all other moving boxes except far outliers, and the part of fixed boxes

@@ -5,7 +5,7 @@ import type { Color, SoftFrame, SoftInfo } from '../link/messages';
 import { FieldColors } from './field_colors';
 import type { Materials } from './materials';
 import type { Range } from './range';
-import { addLook } from './shapes';
+import { addAppearance } from './shapes';
 
 const kPlain: Color = [0.78, 0.74, 0.66, 1]; // of bodies without colours of their own
 
@@ -24,10 +24,10 @@ export class SoftBody {
   ) {
     const geometry = new BufferGeometry();
     geometry.setIndex(new BufferAttribute(info.indices, 1));
-    addLook(geometry, info.look);
-    const groups = info.look?.groups ?? [];
+    addAppearance(geometry, info.appearance);
+    const groups = info.appearance?.groups ?? [];
     groups.forEach(({ start, count }, i) => geometry.addGroup(start, count, i));
-    this.own = info.look
+    this.own = info.appearance
       ? groups.map(({ color, image, hasColors }) => materials.ofColor(color, image, hasColors))
       : materials.ofColor(kPlain);
     this.ofField = new MeshPhysicalMaterial({

@@ -46,10 +46,10 @@ std::vector<SizeSample> ChooseSizesOfBends(const SharpFeatures& features, double
   return sizes;
 }
 
-std::vector<StrayedPoint> FindStrayedPoints(const SharpFeatures& features, const FeatureMap& map,
-                                            const TetrahedralMesh& mesh, double edge_length,
-                                            double tolerance) {
-  std::vector<StrayedPoint> strayed;
+std::vector<DeviatingPoint> FindDeviatingPoints(const SharpFeatures& features,
+                                                const FeatureMap& map, const TetrahedralMesh& mesh,
+                                                double edge_length, double tolerance) {
+  std::vector<DeviatingPoint> deviating;
   SegmentGrid grid(edge_length);
   for (const auto& [a, b] : map.segments) grid.Add(mesh.vertices[a], mesh.vertices[b]);
   for (std::size_t c = 0; c < features.curves.size(); ++c) {
@@ -57,14 +57,14 @@ std::vector<StrayedPoint> FindStrayedPoints(const SharpFeatures& features, const
     const int count = 1 + static_cast<int>(kSamplesPerEdge * curve.length() / edge_length);
     for (int i = 0; i <= count; ++i) {
       const Vector3d p = curve.PointAt(curve.length() * i / count);
-      if (grid.FindNearest(p).distance > tolerance) strayed.push_back({static_cast<int>(c), p});
+      if (grid.FindNearest(p).distance > tolerance) deviating.push_back({static_cast<int>(c), p});
     }
   }
-  return strayed;
+  return deviating;
 }
 
-std::vector<Vector3d> FindStrayedBoundary(const SurfaceRegion& region, const TetrahedralMesh& mesh,
-                                          double tolerance) {
+std::vector<Vector3d> FindDeviatingBoundary(const SurfaceRegion& region,
+                                            const TetrahedralMesh& mesh, double tolerance) {
   const BoundarySurface boundary = ExtractBoundary(mesh);
   const int count = static_cast<int>(boundary.triangles.size());
   // farthest point of each triangle
@@ -81,10 +81,10 @@ std::vector<Vector3d> FindStrayedBoundary(const SurfaceRegion& region, const Tet
       if (squared > farthest[i].first) farthest[i] = {squared, p};
     }
   });
-  std::vector<Vector3d> strayed;
+  std::vector<Vector3d> deviating;
   for (const auto& [squared, p] : farthest)
-    if (squared > tolerance * tolerance) strayed.push_back(p);
-  return strayed;
+    if (squared > tolerance * tolerance) deviating.push_back(p);
+  return deviating;
 }
 
 std::vector<SizeSample> HalveSizes(const std::vector<Vector3d>& points, const TetrahedralMesh& mesh,

@@ -17,18 +17,18 @@ std::vector<SizeSample> ChooseSizesOfBends(const SharpFeatures& features, double
 
 // Samples of the curves, at most a tenth of the edge length apart, that are farther than
 // `tolerance` [m] from the mesh edges along the curves.
-struct StrayedPoint {
+struct DeviatingPoint {
   int curve;
   Eigen::Vector3d point;
 };
-std::vector<StrayedPoint> FindStrayedPoints(const SharpFeatures& features, const FeatureMap& map,
-                                            const TetrahedralMesh& mesh, double edge_length,
-                                            double tolerance);
+std::vector<DeviatingPoint> FindDeviatingPoints(const SharpFeatures& features,
+                                                const FeatureMap& map, const TetrahedralMesh& mesh,
+                                                double edge_length, double tolerance);
 
 // Points of the mesh's boundary that are farther than `tolerance` [m] from the region's: among the
 // centres of its triangles and the middles of their edges.
-std::vector<Eigen::Vector3d> FindStrayedBoundary(const SurfaceRegion& region,
-                                                 const TetrahedralMesh& mesh, double tolerance);
+std::vector<Eigen::Vector3d> FindDeviatingBoundary(const SurfaceRegion& region,
+                                                   const TetrahedralMesh& mesh, double tolerance);
 
 // Chooses edges half as long as those of the mesh, but not shorter than `min_edge` [m], around each
 // point.

@@ -33,8 +33,8 @@ constexpr int kBalancingPasses = 2;
 // edges or boundary deviate by more than these shares of an edge, or if a body with sharp edges has
 // a tetrahedron below kWantedDihedral after kScoutingPasses. Then vertices near such tetrahedra are
 // released from sharp edges, within radii of kReleases edge lengths, one after another.
-constexpr double kMaxStray = 0.08;
-constexpr double kMaxBoundaryStray = 0.18;
+constexpr double kMaxDeviation = 0.08;
+constexpr double kMaxBoundaryDeviation = 0.18;
 constexpr int kMaxRefinements = 4;
 constexpr int kScoutingPasses = 3;
 constexpr double kReleases[] = {0.15, 0.3, 0.6, 1.5, 1e9};
@@ -237,7 +237,7 @@ int CountLostCurves(const SharpFeatures& features, const FeatureMap& map,
   const TriangleMesh surface{mesh.vertices, ExtractBoundary(mesh).triangles};
   const TriangleBvh bvh(surface.triangles, PositionsOf(surface));
   int lost = 0, last = -1;
-  for (const auto& [curve, p] : FindStrayedPoints(features, map, mesh, edge_length, tolerance)) {
+  for (const auto& [curve, p] : FindDeviatingPoints(features, map, mesh, edge_length, tolerance)) {
     if (curve == last || bvh.FindNearest(PositionsOf(surface), p, tolerance).triangle >= 0)
       continue;
     ++lost;
@@ -300,7 +300,7 @@ absl::StatusOr<MeshedSurface> MeshSurface(TriangleMesh surface, const SurfaceMes
   // features are fitted at the scale of edge_length, even where edges are shorter
   const SharpFeatures features = FindSharpFeatures(*region, options.sharp_angle, edge);
   std::vector<SizeSample> sizes =
-      ChooseSizesOfBends(features, edge, kMaxStray * edge, kMinRefinement * edge);
+      ChooseSizesOfBends(features, edge, kMaxDeviation * edge, kMinRefinement * edge);
   if (options.refine) {
     const std::vector<SizeSample> thin = ChooseSizes(thickness, edge);
     sizes.insert(sizes.end(), thin.begin(), thin.end());
@@ -359,11 +359,13 @@ absl::StatusOr<MeshedSurface> MeshSurface(TriangleMesh surface, const SurfaceMes
     return true;
   };
   const auto find_places_for_shorter_edges = [&] {
-    std::vector<Vector3d> places = FindStrayedBoundary(*region, mesh, kMaxBoundaryStray * edge);
+    std::vector<Vector3d> places =
+        FindDeviatingBoundary(*region, mesh, kMaxBoundaryDeviation * edge);
     if (features.curves.empty()) return places;
     const std::vector<Vector3d> poor = FindPoorPlaces(mesh);
     places.insert(places.end(), poor.begin(), poor.end());
-    for (const auto& [curve, p] : FindStrayedPoints(features, map, mesh, edge, kMaxStray * edge))
+    for (const auto& [curve, p] :
+         FindDeviatingPoints(features, map, mesh, edge, kMaxDeviation * edge))
       places.push_back(p);
     return places;
   };

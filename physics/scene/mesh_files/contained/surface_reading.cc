@@ -70,16 +70,16 @@ bool IsWhole(const SurfaceMeshFile& file) {
 }
 
 // A part's colour, or nothing, and its texture.
-std::vector<double> Look(const VisualPart& part) {
-  std::vector<double> look{static_cast<double>(part.texture)};
-  if (part.color.has_value()) look.insert(look.end(), part.color->begin(), part.color->end());
-  return look;
+std::vector<double> AppearanceValues(const VisualPart& part) {
+  std::vector<double> values{static_cast<double>(part.texture)};
+  if (part.color.has_value()) values.insert(values.end(), part.color->begin(), part.color->end());
+  return values;
 }
-bool SetLook(const std::vector<double>& look, VisualPart* part) {
-  if (look.size() != 1 && look.size() != 5) return false;
-  if (!(std::abs(look[0]) < 1e9)) return false;
-  part->texture = static_cast<int>(look[0]);
-  if (look.size() == 5) part->color = Eigen::Vector4d(look[1], look[2], look[3], look[4]);
+bool SetAppearance(const std::vector<double>& values, VisualPart* part) {
+  if (values.size() != 1 && values.size() != 5) return false;
+  if (!(std::abs(values[0]) < 1e9)) return false;
+  part->texture = static_cast<int>(values[0]);
+  if (values.size() == 5) part->color = Eigen::Vector4d(values[1], values[2], values[3], values[4]);
   return true;
 }
 
@@ -95,7 +95,7 @@ std::string Pack(const SurfaceReading& reading) {
     AppendMesh(part.mesh, &bytes);
     Append(part.appearance.texture_coordinates, &bytes);
     Append(part.appearance.vertex_colors, &bytes);
-    Append(Look(part), &bytes);
+    Append(AppearanceValues(part), &bytes);
   }
   for (const TextureSource& texture : reading.file.textures) {
     Append(texture.name, &bytes);
@@ -113,10 +113,10 @@ bool Unpack(std::string_view bytes, SurfaceReading* reading) {
     return false;
   for (std::uint64_t i = 0; i < counts[0]; ++i) {
     VisualPart& part = file.parts.emplace_back();
-    std::vector<double> look;
+    std::vector<double> values;
     if (!TakeMesh(&bytes, &part.mesh) || !Take(&bytes, &part.appearance.texture_coordinates) ||
-        !Take(&bytes, &part.appearance.vertex_colors) || !Take(&bytes, &look) ||
-        !SetLook(look, &part))
+        !Take(&bytes, &part.appearance.vertex_colors) || !Take(&bytes, &values) ||
+        !SetAppearance(values, &part))
       return false;
   }
   for (std::uint64_t i = 0; i < counts[1]; ++i) {

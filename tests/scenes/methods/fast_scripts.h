@@ -12,14 +12,14 @@
 
 namespace pliant::physics {
 
-// A scene under a method, with its scripts `quickness` times as fast. A seed other than 0 scales
+// A scene under a method, with its scripts `speed_factor` times as fast. A seed other than 0 scales
 // the amplitude of each script about its first value by up to ±40 %; orientations stay.
-inline World LoadQuickened(const std::string& scene, const std::string& method, double quickness,
-                           unsigned seed) {
+inline World LoadWithFastScripts(const std::string& scene, const std::string& method,
+                                 double speed_factor, unsigned seed) {
   auto model = std::make_shared<Model>(LoadShipped(scene, {}, method).model());
   std::mt19937 random(seed);
   for (Script& script : model->script) {
-    for (double& time : script.times) time /= quickness;
+    for (double& time : script.times) time /= speed_factor;
     if (seed == 0) continue;
     const double extent = 1 + 0.4 * (2 * (random() / 4294967295.0) - 1);
     for (std::vector<double>& value : script.values) {

@@ -1,11 +1,11 @@
 // Appearance of surfaces (texture coordinates, vertex colours, images), and surfaces that soft bodies carry.
 import type { Appearance, EmbeddedPart } from '../gen/pliant/v1/world_pb';
 import type { SoftSurface } from './decode';
-import type { Color, Look, SoftLook } from './messages';
+import type { Color, SoftAppearance, VertexAppearance } from './messages';
 import { gather, splitSeams } from './surface';
 
 // Appearance at render vertices; `source` has their vertices in the description. Null if there is only a colour.
-export function lookOf(appearance: Appearance | undefined, source: Uint32Array): Look | null {
+export function vertexAppearance(appearance: Appearance | undefined, source: Uint32Array): VertexAppearance | null {
   if (!appearance) return null;
   const { textureCoordinates, vertexColors, image } = appearance;
   const hasImage = Boolean(image?.object?.sha256) && textureCoordinates.length > 0;
@@ -36,7 +36,10 @@ function colorsOf(all: Uint8Array, source: Uint32Array): Float32Array {
 // The fine surface that a soft body carries: its parts, concatenated.
 //
 // rest  xyz of the nodes in frames, at rest [m]
-export function embeddedSurface(parts: EmbeddedPart[], rest: ArrayLike<number>): { surface: SoftSurface; look: SoftLook } {
+export function embeddedSurface(
+  parts: EmbeddedPart[],
+  rest: ArrayLike<number>,
+): { surface: SoftSurface; appearance: SoftAppearance } {
   const nodeCount = Math.floor(rest.length / 3);
   const nodes: number[] = [];
   const weights: number[] = [];
@@ -44,8 +47,8 @@ export function embeddedSurface(parts: EmbeddedPart[], rest: ArrayLike<number>):
   const smoothOf: number[] = [];
   const indices: number[] = [];
   const smoothIndices: number[] = [];
-  const groups: SoftLook['groups'] = [];
-  const looks: (Look | null)[] = [];
+  const groups: SoftAppearance['groups'] = [];
+  const appearances: (VertexAppearance | null)[] = [];
   const sizes: number[] = [];
   for (const part of parts) {
     const count = Math.floor(part.nodes.length / 4);
@@ -64,12 +67,12 @@ export function embeddedSurface(parts: EmbeddedPart[], rest: ArrayLike<number>):
     for (const vertex of seamed.smoothOf) smoothOf.push(firstSmooth + vertex);
     for (const vertex of seamed.source) source.push(heaviest(part, vertex));
     const [r = 1, g = 1, b = 1, a = 1] = part.color;
-    const look = lookOf(part.appearance, seamed.source);
+    const drawn = vertexAppearance(part.appearance, seamed.source);
     const color: Color = [r, g, b, a];
-    const hasColors = Boolean(look?.colors);
-    groups.push({ start: indices.length, count: seamed.indices.length, color, image: look?.image ?? '', hasColors });
+    const hasColors = Boolean(drawn?.colors);
+    groups.push({ start: indices.length, count: seamed.indices.length, color, image: drawn?.image ?? '', hasColors });
     for (const vertex of seamed.indices) indices.push(first + vertex);
-    looks.push(look);
+    appearances.push(drawn);
     sizes.push(seamed.source.length);
   }
   const surface: SoftSurface = {
@@ -83,8 +86,9 @@ export function embeddedSurface(parts: EmbeddedPart[], rest: ArrayLike<number>):
       smoothOf: Uint32Array.from(smoothOf),
     },
   };
-  const coordinates = joined(looks.map((look) => look?.coordinates ?? null), sizes, 2, 0);
-  return { surface, look: { groups, coordinates, colors: joined(looks.map((look) => look?.colors ?? null), sizes, 3, 1) } };
+  const coordinates = joined(appearances.map((drawn) => drawn?.coordinates ?? null), sizes, 2, 0);
+  const colors = joined(appearances.map((drawn) => drawn?.colors ?? null), sizes, 3, 1);
+  return { surface, appearance: { groups, coordinates, colors } };
 }
 
 // The node with the largest weight for a vertex.

@@ -10,12 +10,12 @@
 namespace pliant::physics {
 
 // Contacts are solved with the rates of their gaps at the start of the step. When a rigid body
-// turns by an angle φ, its points deviate from this motion by φ² r / 2, for radii r of its shape,
-// and gaps close by more than their rates predict. Turning finds the difference, from the touching
-// features at the end of the step.
-class Turning {
+// rotates by an angle φ, its points deviate from this motion by φ² r / 2, for radii r of its shape,
+// and gaps close by more than their rates predict. RotationalClosing finds the difference, from the
+// touching features at the end of the step.
+class RotationalClosing {
  public:
-  explicit Turning(const Model& model);
+  explicit RotationalClosing(const Model& model);
 
   // Prepares Find for a step from `state`, whose system is posed.
   void Start(const State& state, const StepStages& stages);
@@ -26,10 +26,10 @@ class Turning {
   void Find(std::span<const int> contacts, std::span<const double> v, std::span<double> closing);
 
  private:
-  enum class Turn : char { kUnknown, kNegligible, kLarge };
+  enum class Rotation : char { kUnknown, kNegligible, kLarge };
 
-  bool Turns(int body, const Attachment& side, std::span<const double> v);
-  Turn FindTurn(int block, std::span<const double> v) const;
+  bool Rotates(int body, const Attachment& side, std::span<const double> v);
+  Rotation FindRotation(int block, std::span<const double> v) const;
   double CalcLargestClosing(int body, const Attachment& side, const Eigen::Vector3d& p_W) const;
   void PlaceFrames(int block, std::span<const double> v);
   double CalcClosing(const ContactPoint& point, double gap_by_rate) const;
@@ -38,8 +38,8 @@ class Turning {
   const State* state_ = nullptr;
   const StepStages* stages_ = nullptr;
   std::vector<int> first_frame_;          // of each block
-  std::vector<FrameMotion> start_, end_;  // of turning blocks and those that they touch
-  std::vector<Turn> turns_;               // of each block of one frame
+  std::vector<FrameMotion> start_, end_;  // of rotating blocks and those that they touch
+  std::vector<Rotation> rotations_;       // of each block of one frame
   std::vector<char> is_placed_;
 };
 

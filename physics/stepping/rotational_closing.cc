@@ -1,4 +1,4 @@
-#include "physics/stepping/turning.h"
+#include "physics/stepping/rotational_closing.h"
 
 #include <algorithm>
 #include <utility>
@@ -11,10 +11,10 @@ namespace {
 
 using Eigen::Vector3d;
 
-// Angle by which a body may turn in a step before its gaps are examined [rad]: up to a radius of
+// Angle by which a body may rotate in a step before its gaps are examined [rad]: up to a radius of
 // 0.2 m, they differ by at most 1e-5 m.
-constexpr double kNegligibleTurn = 0.01;
-// Gap that turning by a negligible angle may close [m].
+constexpr double kNegligibleRotation = 0.01;
+// Gap that rotating by a negligible angle may close [m].
 constexpr double kNegligibleClosing = 1e-5;
 
 bool IsOnFrame(const Attachment& side) {
@@ -31,7 +31,7 @@ std::span<const double> PartOf(const StepStages& stages, int block, std::span<co
 
 }  // namespace
 
-Turning::Turning(const Model& model) : model_(model) {
+RotationalClosing::RotationalClosing(const Model& model) : model_(model) {
   int count = 0;
   for (const BlockAbilities& abilities : model.abilities) {
     first_frame_.push_back(count);
@@ -41,35 +41,37 @@ Turning::Turning(const Model& model) : model_(model) {
   end_.resize(count);
 }
 
-void Turning::Start(const State& state, const StepStages& stages) {
+void RotationalClosing::Start(const State& state, const StepStages& stages) {
   state_ = &state;
   stages_ = &stages;
-  turns_.assign(model_.blocks.size(), Turn::kUnknown);
+  rotations_.assign(model_.blocks.size(), Rotation::kUnknown);
   is_placed_.assign(model_.blocks.size(), 0);
   // blocks of prescribed motion may touch several islands
   for (const ContactPoint& contact : stages.contacts.points) {
     for (const Attachment* side : {&contact.a, &contact.b}) {
       if (!IsOnFrame(*side) || stages.participation.index_of_block[side->block] >= 0) continue;
-      if (turns_[side->block] == Turn::kUnknown) turns_[side->block] = FindTurn(side->block, {});
+      if (rotations_[side->block] == Rotation::kUnknown)
+        rotations_[side->block] = FindRotation(side->block, {});
       PlaceFrames(side->block, {});
     }
   }
 }
 
-// Whether a body turns by more than a negligible angle. The links of a tree are judged by the start
+// Whether a body rotates by more than a negligible angle. The links of a tree are judged by the start
 // of the step, since a bound at the solution would be far too large.
-bool Turning::Turns(int body, const Attachment& side, std::span<const double> v) {
+bool RotationalClosing::Rotates(int body, const Attachment& side, std::span<const double> v) {
   if (!IsOnFrame(side)) return false;
   const double h = stages_->system.h;
   const double squared = stages_->blocks.motions[body].omega_W.squaredNorm();
-  if (h * h * squared > kNegligibleTurn * kNegligibleTurn) return true;
+  if (h * h * squared > kNegligibleRotation * kNegligibleRotation) return true;
   if (model_.abilities[side.block].frames->num_frames() > 1) return false;
-  Turn& turn = turns_[side.block];
-  if (turn == Turn::kUnknown) turn = FindTurn(side.block, v);
-  return turn == Turn::kLarge;
+  Rotation& rotation = rotations_[side.block];
+  if (rotation == Rotation::kUnknown) rotation = FindRotation(side.block, v);
+  return rotation == Rotation::kLarge;
 }
 
-Turning::Turn Turning::FindTurn(int block, std::span<const double> v_participating) const {
+RotationalClosing::Rotation RotationalClosing::FindRotation(
+    int block, std::span<const double> v_participating) const {
   thread_local std::vector<double> v, state_v;
   CompleteBlock(*stages_, block, PartOf(*stages_, block, v_participating), &v);
   BlockState moved = model_.StateOf(*state_, block);
@@ -79,19 +81,20 @@ Turning::Turn Turning::FindTurn(int block, std::span<const double> v_participati
   // speeds at radii of 1 m and 0
   const FrameSet& frames = *model_.abilities[block].frames;
   const double spin = frames.CalcSpeedBound(moved, 1) - frames.CalcSpeedBound(moved, 0);
-  return spin * stages_->system.h < kNegligibleTurn ? Turn::kNegligible : Turn::kLarge;
+  return spin * stages_->system.h < kNegligibleRotation ? Rotation::kNegligible : Rotation::kLarge;
 }
 
-// A bound on what turning can close of a gap at p_W [m]: φ² r for the angle φ by which the body
-// turns in the step, as it did at the start, twice what a radius r gives.
-double Turning::CalcLargestClosing(int body, const Attachment& side, const Vector3d& p_W) const {
+// A bound on what rotation can close of a gap at p_W [m]: φ² r for the angle φ by which the body
+// rotates in the step, as it did at the start, twice what a radius r gives.
+double RotationalClosing::CalcLargestClosing(int body, const Attachment& side,
+                                             const Vector3d& p_W) const {
   if (!IsOnFrame(side)) return 0;
   const FrameMotion& motion = stages_->blocks.motions[body];
   const double h = stages_->system.h;
   return h * h * motion.omega_W.squaredNorm() * (p_W - motion.X_WB.p).norm();
 }
 
-void Turning::PlaceFrames(int block, std::span<const double> v_participating) {
+void RotationalClosing::PlaceFrames(int block, std::span<const double> v_participating) {
   if (is_placed_[block]) return;
   is_placed_[block] = 1;
   thread_local std::vector<double> v;
@@ -106,7 +109,7 @@ void Turning::PlaceFrames(int block, std::span<const double> v_participating) {
                     std::span(end_).subspan(first, count));
 }
 
-double Turning::CalcClosing(const ContactPoint& point, double gap_by_rate) const {
+double RotationalClosing::CalcClosing(const ContactPoint& point, double gap_by_rate) const {
   const auto at = [&](std::span<const FrameMotion> frames) {
     return TrialConfiguration{first_frame_, frames, {}, {}, {}};
   };
@@ -114,8 +117,8 @@ double Turning::CalcClosing(const ContactPoint& point, double gap_by_rate) const
   return std::max(0.0, gap_by_rate - kinematics.Place(at(end_)).gap);
 }
 
-void Turning::Find(std::span<const int> contacts, std::span<const double> v,
-                   std::span<double> closing) {
+void RotationalClosing::Find(std::span<const int> contacts, std::span<const double> v,
+                             std::span<double> closing) {
   const solvers::ConstraintSystem& system = stages_->system;
   // islands do not share frames that are not prescribed
   const auto participates = [&](const Attachment& side) {
@@ -130,7 +133,7 @@ void Turning::Find(std::span<const int> contacts, std::span<const double> v,
     closing[c] = 0;
     const ContactPoint& point = stages_->contacts.points[c];
     if (!point.a.nodes.empty() || !point.b.nodes.empty()) continue;
-    if (!Turns(point.body_a, point.a, v) && !Turns(point.body_b, point.b, v)) continue;
+    if (!Rotates(point.body_a, point.a, v) && !Rotates(point.body_b, point.b, v)) continue;
     const double change = system.h * CalcContactVelocity(system, c, v).z();
     const double largest = CalcLargestClosing(point.body_a, point.a, point.p_W) +
                            CalcLargestClosing(point.body_b, point.b, point.p_W);

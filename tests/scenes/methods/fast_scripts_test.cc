@@ -1,18 +1,18 @@
 // The first steps of scenes under the corrective method with scripts 2.5 times as fast.
 
-#include "tests/scenes/methods/quickened.h"
+#include "tests/scenes/methods/fast_scripts.h"
 
 namespace pliant::physics {
 namespace {
 
-class QuickenedScenes : public testing::TestWithParam<const char*> {};
+class FastScripts : public testing::TestWithParam<const char*> {};
 
-TEST_P(QuickenedScenes, Converge) {
-  World world = LoadQuickened(GetParam(), "corrective", 2.5, 0);
+TEST_P(FastScripts, Converge) {
+  World world = LoadWithFastScripts(GetParam(), "corrective", 2.5, 0);
   ExpectConvergence(60, 0.01, &world);
 }
 
-INSTANTIATE_TEST_SUITE_P(Scenes, QuickenedScenes,
+INSTANTIATE_TEST_SUITE_P(Scenes, FastScripts,
                          testing::Values("allegro_adversary", "allegro_ball", "allegro_grasp",
                                          "beam_insertion", "fetch", "iiwa_wsg", "paddle_press",
                                          "pneunet", "yumi_cabinet"),
