@@ -29,18 +29,6 @@ RigidTransform Halfway(const RigidTransform& from, const RigidTransform& to) {
   return pose;
 }
 
-Energies CalcEnergies(const Model& model, const State& state) {
-  Energies total;
-  for (std::size_t b = 0; b < model.blocks.size(); ++b) {
-    const Energies of_block = model.blocks[b]->CalcEnergies(
-        model.StateOf(state, static_cast<int>(b)), model.gravity, DynamicsBlock::kWholeBlock);
-    total.kinetic += of_block.kinetic;
-    total.elastic += of_block.elastic;
-    total.potential += of_block.potential;
-  }
-  return total;
-}
-
 // Whether a body turns so far in a step that its linearisation may gain energy.
 bool Turns(const Model& model, const State& state, double h) {
   for (std::size_t b = 0; b < model.blocks.size(); ++b) {
@@ -108,25 +96,41 @@ void ScaleMemory(double factor, State* state) {
   for (ConstraintForce& force : state->resting_constraints) force.impulse *= factor;
 }
 
-// Energies of the last state that was checked, as most steps begin where the last one ended.
+// Energies of the last states that were checked, of each block: most steps begin where the last one
+// ended, and blocks that sleep keep theirs.
 class KnownEnergies {
  public:
-  Energies Find(const Model& model, const State& state) const {
-    return state.q == q_ && state.v == v_ && state.internals == internals_
-               ? energies_
-               : CalcEnergies(model, state);
-  }
-  void Keep(const State& state, const Energies& energies) {
-    q_ = state.q;
-    v_ = state.v;
-    internals_ = state.internals;
-    energies_ = energies;
+  Energies Calc(const Model& model, const State& state) {
+    blocks_.resize(model.blocks.size());
+    Energies total;
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+      const BlockState at = model.StateOf(state, static_cast<int>(b));
+      OfBlock& known = blocks_[b];
+      const bool is_same = known.is_valid && std::ranges::equal(at.q, known.q) &&
+                           std::ranges::equal(at.v, known.v) &&
+                           std::ranges::equal(at.internals, known.internals);
+      if (!is_same) {
+        known.is_valid = true;
+        known.energies =
+            model.blocks[b]->CalcEnergies(at, model.gravity, DynamicsBlock::kWholeBlock);
+        known.q.assign(at.q.begin(), at.q.end());
+        known.v.assign(at.v.begin(), at.v.end());
+        known.internals.assign(at.internals.begin(), at.internals.end());
+      }
+      total.kinetic += known.energies.kinetic;
+      total.elastic += known.energies.elastic;
+      total.potential += known.energies.potential;
+    }
+    return total;
   }
 
  private:
-  std::vector<double> q_, v_;
-  std::vector<std::vector<double>> internals_;
-  Energies energies_;
+  struct OfBlock {
+    bool is_valid = false;
+    std::vector<double> q, v, internals;
+    Energies energies;
+  };
+  std::vector<OfBlock> blocks_;
 };
 
 class SubdividingStepper final : public Stepper {
@@ -213,8 +217,7 @@ class SubdividingStepper final : public Stepper {
     // at the end, when impacts have set bodies spinning
     const bool turns = Turns(model_, after, h);
     if (!turns && !follows_directions_) return 0;
-    const Energies first = known_.Find(model_, before), last = CalcEnergies(model_, after);
-    known_.Keep(after, last);
+    const Energies first = known_.Calc(model_, before), last = known_.Calc(model_, after);
     const double held = first.kinetic + first.elastic;
     const double change = last.kinetic + last.elastic + last.potential - held - first.potential;
     double allowed = kMaxStepGain * (held + negligible_energy_);
