@@ -37,6 +37,12 @@ constexpr int kMaxSwept = 12;
 // attempt multiplies the tolerance by this.
 constexpr double kSharpening = 0.1;
 constexpr int kMaxAttempts = 3;
+// Speed of all participants below which a step is refined to a tenth of the tolerance [m/s],
+// [rad/s]: otherwise the error of large forces keeps a body at rest faster than sleep allows.
+constexpr double kNearRest = 1e-4;
+// Sweeps and recursions of a step for whose residuals the report has memory from the start: more
+// than the planned ones, so that steps seldom allocate.
+constexpr int kReservedResiduals = 256;
 
 solvers::CorrectionOptions OptionsOf(const CorrectiveOptions& given, double h, double tolerance) {
   using To = solvers::CorrectionOptions;
@@ -76,12 +82,14 @@ class CorrectiveStepper final : public Stepper {
     const bool is_single = model_.method.corrective.scheme == CorrectiveOptions::Scheme::kSingle;
     const CorrectiveOptions& options = model_.method.corrective;
     const double tolerance = options.tolerance;
+    report->iteration_residuals.reserve(kReservedResiduals);
     // with a fixed number of recursions, only stale tangents are renewed
     SolveLimits limits{.relinearisations = {kMaxStaleRounds}};
     if (is_single) limits.redetections = 0;
     if (IsUnlimited()) limits.relinearisations = {kMaxBalanceRounds, tolerance};
     bool is_settled = true;
     sweep_tolerance_ = kSweepTolerance * tolerance;
+    is_near_rest_ = IsNearRest();
     recursions_left_ = kMaxRecursionsFactor * options.max_recursions;
     bool keeps = false;  // whether another attempt starts from the last solution
     const SolveCalls method{
@@ -289,6 +297,11 @@ class CorrectiveStepper final : public Stepper {
                                                       correction_.diagonals(), correction_.y(), h));
   }
 
+  bool IsNearRest() {
+    GatherParticipants(stages_.blocks.v_start, stages_.blocks, stages_.participation, &change_);
+    return std::ranges::all_of(change_, [](double v) { return std::abs(v) < kNearRest; });
+  }
+
   // Whether a solution may take more recursions than `recursions`.
   bool IsUnlimited() const {
     const CorrectiveOptions& options = model_.method.corrective;
@@ -335,6 +348,7 @@ class CorrectiveStepper final : public Stepper {
       solvers::CorrectionOptions of_solver = OptionsOf(options, h, sweep_tolerance_);
       of_solver.begins_with_sweeps = Sweeps();
       of_solver.continues = continues;
+      if (is_near_rest_) of_solver.refined_tolerance = kSharpening * of_solver.tolerance;
       of_solver.max_recursions =
           std::clamp(recursions_left_, options.recursions, options.max_recursions);
       correction_.Solve(compliance_, continues ? end_impulses_ : guess_, of_solver, &problem_,
@@ -388,6 +402,7 @@ class CorrectiveStepper final : public Stepper {
   std::vector<Eigen::Matrix3d> frames_;  // of the impulses found
   int recursions_left_ = 0;              // in this step
   double sweep_tolerance_ = 0;
+  bool is_near_rest_ = false;
   StepSolution solution_;
   RotationalClosing rotational_closing_{model_};
   RecoveryScratch recovery_;

@@ -76,6 +76,8 @@ constexpr int kMaxPauses = 4, kMaxProximal = 15;
 // of such recursions after which exact solutions are accelerated.
 constexpr double kStalled = 0.9;
 constexpr int kMaxStalls = 2;
+// Maximum number of recursions after the tolerance is met.
+constexpr int kMaxRefinements = 2;
 // Maximum number of accelerated recursions without a new smallest residual.
 constexpr int kStagnationLimit = 8;
 // Growth of the residual over the smallest one at which acceleration is abandoned, and the smallest
@@ -424,7 +426,8 @@ void RecursiveCorrection::Converge(const MappingCompliance& compliance,
   enum class Mode { kProximal, kExact, kAccelerated, kShortened };
   Mode mode = options.continues && ended_exactly_ ? Mode::kExact : Mode::kProximal;
   double last = std::numeric_limits<double>::infinity(), part = 1;
-  int stalls = 0, proximal = 0;
+  int stalls = 0, proximal = 0, refinements = 0;
+  result_.converged = false;
   Iterate &tried = tried_, &best = best_;
   best.residual = last;
   const auto update = [&] {
@@ -452,9 +455,14 @@ void RecursiveCorrection::Converge(const MappingCompliance& compliance,
     update();
     result_.residual = tried.residual;
     result_.residuals.push_back(result_.residual);
-    result_.converged = result_.residual <= options.tolerance;
     ended_exactly_ = mode == Mode::kExact;
-    if (result_.converged) return;
+    if (result_.residual <= options.tolerance) {
+      result_.converged = true;
+      if (!(result_.residual < best.residual)) break;
+      if (result_.residual <= options.refined_tolerance || refinements++ == kMaxRefinements) return;
+    } else if (result_.converged) {
+      break;
+    }
     if (result_.recursions >= options.max_recursions) break;
     const double before = best.residual;
     if (result_.residual < best.residual) std::swap(best, tried);

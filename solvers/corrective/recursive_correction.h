@@ -113,7 +113,10 @@ struct CorrectionOptions {
   Directions directions = Directions::kRecursion;
   double h = 0;             // [s]
   double tolerance = 1e-5;  // largest change of an impulse in a sweep, relative to the largest one
-  int recursions = 5;       // planned
+  // After meeting the tolerance, recursions with a LinearisationSolver continue towards this, at
+  // most twice.
+  double refined_tolerance = std::numeric_limits<double>::infinity();
+  int recursions = 5;  // planned
   // If the planned ones do not converge, more follow up to this number, which use a
   // LinearisationSolver instead of sweeps.
   int max_recursions = 0;

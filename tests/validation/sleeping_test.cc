@@ -1,5 +1,9 @@
 // Bodies at rest sleep: they cost nothing, keep their forces, and wake when something acts on them.
 
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
 #include "tests/validation/validation_scene.h"
 
 namespace pliant::physics {
@@ -160,6 +164,35 @@ probes:
     EXPECT_NEAR(Read(world, "r")[2], 2 * kGravity, 1e-4) << t;
   }
 }
+
+// A soft ball that a plate squeezes to half of its height: forces a hundred times its weight.
+class SqueezedBall : public testing::TestWithParam<const char*> {};
+
+TEST_P(SqueezedBall, Sleeps) {
+  World world = LoadWorld(absl::StrCat("method: {", GetParam(), R"(: {}}
+time_step: 0.01
+bodies:
+  - {name: ground, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
+  - name: ball
+    deformable:
+      mesh: {sphere: {radius: 0.05}, edge_length: 0.02}
+      pose: {position: [0, 0, 0.05]}
+      material: {youngs_modulus: 1.0e+5, poissons_ratio: 0.4, density: 500}
+      damping: {beta: 0.02}
+  - {name: plate, rigid: {motion: KINEMATIC, pose: {position: [0, 0, 0.12]},
+      shapes: [{box: {size: [0.2, 0.2, 0.02]}}]}}
+script:
+  - {target: {pose: plate}, times: [0, 0.5], values: [[0, 0, 0.12], [0, 0, 0.06]]}
+)"));
+  RunUntil(0.5, &world);
+  EXPECT_EQ(world.report().asleep, 0);
+  RunUntil(2, &world);
+  EXPECT_EQ(world.report().asleep, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, SqueezedBall,
+                         testing::Values("convex", "corrective", "nonsmooth"),
+                         [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
 }  // namespace pliant::physics
