@@ -57,8 +57,8 @@ void RotationalClosing::Start(const State& state, const StepStages& stages) {
   }
 }
 
-// Whether a body rotates by more than a negligible angle. The links of a tree are judged by the start
-// of the step, since a bound at the solution would be far too large.
+// Whether a body rotates by more than a negligible angle. The links of a tree are judged by the
+// start of the step, since a bound at the solution would be far too large.
 bool RotationalClosing::Rotates(int body, const Attachment& side, std::span<const double> v) {
   if (!IsOnFrame(side)) return false;
   const double h = stages_->system.h;

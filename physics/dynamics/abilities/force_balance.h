@@ -22,9 +22,9 @@ using SpatialColumns = Eigen::Matrix<double, 6, Eigen::Dynamic>;
 // Derivatives of a frame's pose and velocity by the n velocities v of its block, and by x in
 // q = q̂ ⊞ x.
 struct FrameDerivatives {
-  SpatialColumns velocity;      // J = ∂(ω, v_Bo)/∂v at fixed positions
-  SpatialColumns displacement;  // ∂(R_WB, p_Bo)/∂x, rotations as vectors in W
-  SpatialColumns turning;       // ∂(ω, v_Bo)/∂x at fixed v
+  SpatialColumns velocity;              // J = ∂(ω, v_Bo)/∂v at fixed positions
+  SpatialColumns displacement;          // ∂(R_WB, p_Bo)/∂x, rotations as vectors in W
+  SpatialColumns velocity_by_position;  // ∂(ω, v_Bo)/∂x at fixed v
 };
 
 // A block as a differential equation, for methods whose forces are implicit in positions and
