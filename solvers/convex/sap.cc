@@ -114,6 +114,13 @@ struct SapSolver::Workspace {
     Solve(result, false);
   }
 
+  void SolveRegularised(const SapOptions& options, SapResult* result) {
+    options_ = &options;
+    contacts_.Start(problem_->contacts, problem_->law);
+    factored_ = false;
+    Solve(result, true);
+  }
+
   void Solve(SapResult* result_out, bool is_predicted) {
     SapResult& result = *result_out;
     result.converged = result.stalled = false;
@@ -764,6 +771,10 @@ void SapSolver::Solve(const ConvexProblem& problem, std::span<const double> gues
 
 void SapSolver::SolveAgain(const SapOptions& options, SapResult* result) {
   workspace_->SolveAgain(options, result);
+}
+
+void SapSolver::SolveRegularised(const SapOptions& options, SapResult* result) {
+  workspace_->SolveRegularised(options, result);
 }
 
 }  // namespace pliant::solvers

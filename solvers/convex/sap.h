@@ -91,6 +91,9 @@ class SapSolver {
   // contacts have changed.
   void SolveAgain(const SapOptions& options, SapResult* result);
 
+  // The same after R and expected impulses of its contacts have changed.
+  void SolveRegularised(const SapOptions& options, SapResult* result);
+
  private:
   struct Workspace;
   std::unique_ptr<Workspace> workspace_;

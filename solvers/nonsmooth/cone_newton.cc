@@ -254,24 +254,22 @@ bool ConeNewton::FactorAt(const Point& at, std::span<double> x) {
   return hessian_.FactorAndSolve([&](int panel) { FillPanel(panel, at); }, x);
 }
 
-// y ← (A + h Jᵀ K (1 + μ e_n t̂ᵀ) J) x
-void ConeNewton::MultiplyJacobian(const Point& at, std::span<const double> x, std::span<double> y) {
+// y ← y + h Jᵀ K μ e_n t̂ᵀ J x, which the factored A + h Jᵀ K J lacks.
+void ConeNewton::AddCoupling(const Point& at, std::span<const double> x, std::span<double> y) {
   const NonsmoothProblem& problem = *problem_;
   MultiplyRows(x, rates_);
   for (std::size_t c = 0; c < problem.contacts.size(); ++c) {
     Eigen::Map<Vector3d> u(&rates_[3 * c]);
-    Vector3d change = u;
-    change.z() += problem.contacts[c].friction * (at.slip[c].x() * u.x() + at.slip[c].y() * u.y());
-    u = at.K[c] * change;
+    const double slip = at.slip[c].x() * u.x() + at.slip[c].y() * u.y();
+    u = problem.contacts[c].friction * slip * at.K[c].col(2);
   }
-  for (std::size_t k = 0; k < problem.rows.size(); ++k)
-    rates_[3 * problem.contacts.size() + k] *= at.row_K[k];
+  std::fill(rates_.begin() + 3 * problem.contacts.size(), rates_.end(), 0.0);
   MultiplyTransposed(rates_, scratch_);
-  MultiplyMasses(x, y);
   for (int i = 0; i < problem.size(); ++i) y[i] += problem.h * scratch_[i];
 }
 
-// GMRES from zero, right-preconditioned by the factor of A + h Jᵀ K J.
+// GMRES from zero, right-preconditioned by the factor of A + h Jᵀ K J, whose product with a
+// solution is the right-hand side.
 bool ConeNewton::FindCoupledStep(const Point& at) {
   const int n = problem_->size();
   const double size = Norm(at.residual);
@@ -294,7 +292,8 @@ bool ConeNewton::FindCoupledStep(const Point& at) {
       hessian_.Solve(step_);
     }
     std::vector<double>& w = basis(k + 1);
-    MultiplyJacobian(at, step_, w);
+    w = basis_[k];
+    AddCoupling(at, step_, w);
     double* column = &H[k * (kMaxDirections + 1)];
     for (int j = 0; j <= k; ++j) {
       column[j] = Dot(n, w.data(), basis_[j].data());

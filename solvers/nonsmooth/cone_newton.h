@@ -69,7 +69,7 @@ class ConeNewton {
   void Evaluate(const std::vector<double>* speeds, Point* point);
   void FillPanel(int panel, const Point& at);
   bool FactorAt(const Point& at, std::span<double> x);
-  void MultiplyJacobian(const Point& at, std::span<const double> x, std::span<double> y);
+  void AddCoupling(const Point& at, std::span<const double> x, std::span<double> y);
   // x ← −H⁻¹ residual
   bool FindCoupledStep(const Point& at);
   bool TakeCoupledSteps();

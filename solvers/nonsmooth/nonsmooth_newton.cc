@@ -20,11 +20,13 @@ constexpr double kMinDiagonal =
 // ends if another method can continue.
 constexpr int kStagnationLimit = 10;
 constexpr int kContinuedStagnationLimit = 4;
-// The same, and iterations of a linear system, where products with A⁻¹ read more than kDenseShare
-// as many numbers as those with J: Newton's method on the cones, which factors a sparse matrix, is
-// faster there.
+// The same, and iterations of a linear system, where Newton's method on the cones, which factors
+// the matrix of the velocities, is faster: where products with A⁻¹ read more than kDenseShare as
+// many numbers as those with J, or where there are more than kManyForces forces per velocity. A
+// stack of boxes has two, and there the fixed point is more accurate.
 constexpr int kShortStagnationLimit = 2, kShortLinearIterations = 16;
 constexpr double kDenseShare = 0.5;
+constexpr int kManyForces = 2;
 constexpr double kMinDamping = 0.05;
 constexpr int kMaxConeIterations = 400;
 // A solve within the tolerance continues to this fraction of it, until this many Newton steps in a
@@ -527,7 +529,8 @@ void NonsmoothNewton::SolveOnCones(const NonsmoothOptions& options, NonsmoothRes
       cone_.iterations() >= kMaxConeIterations ? StopReason::kMaxIterations : StopReason::kStalled;
 }
 
-bool NonsmoothNewton::IsDense() const {
+bool NonsmoothNewton::PrefersCones() const {
+  if (num_unknowns_ > kManyForces * problem_->size()) return true;
   double inverses = 0;
   for (const BlockMasses::Part& part : masses_.parts())
     inverses += static_cast<double>(part.size) * part.size;
@@ -641,7 +644,7 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
   const NonsmoothOptions::Friction friction =
       is_explicit_ ? NonsmoothOptions::Friction::kFixedPoint : options.friction;
   const bool continues = friction == NonsmoothOptions::Friction::kFixedPointThenCone;
-  const bool is_short = continues && IsDense();
+  const bool is_short = continues && PrefersCones();
   if (is_short) linear.max_iterations = std::min(linear.max_iterations, kShortLinearIterations);
   // if the iterations run out, the best projected iterate is returned: forces slightly outside
   // cones and bounds may have a large residual once projected

@@ -141,8 +141,8 @@ class NonsmoothNewton final : private LinearOperator {
   bool EvaluateIterate(const NonsmoothOptions& options);
   void CalcVelocities(std::span<double> v) const;
   void CalcDiagonal();
-  // True if products with A⁻¹ cost much more than those with J.
-  bool IsDense() const;
+  // Whether Newton's method on the cones is likely to be faster than the fixed point.
+  bool PrefersCones() const;
   // Whether any force changes the rate of row i.
   bool HasCompliance(std::size_t i) const;
   void Move(double step, const NonsmoothOptions& options);

@@ -13,18 +13,18 @@ struct PinnedHash {
 };
 
 inline constexpr PinnedHash kPinnedHashes[] = {
-    {"soft ball", 60, "0cb11421bdda43c5c386a843d1c564f1"},
-    {"soft mat", 30, "90c7bb13c7866fadd992905fe5ae6039"},
+    {"soft ball", 60, "d4b0a26ab4c78d4adaf66f2863a04802"},
+    {"soft mat", 30, "10f15c6e45e977642bdeccddf33ec647"},
     {"rigid heap", 100, "e996ecafb03cc3c99fad346e45467443"},
     {"arm and hand", 120, "fe2c3726b3a4472cfde7890aa5c8acd7"},
-    {"soft rings", 40, "d008b6b52060c5797479f7082725988d"},
+    {"soft rings", 40, "b6c135818f96cdd7f1548a27c38608d5"},
     {"corrective cube", 60, "b9cbb133bd18fa58b49f222fb25f3b5d"},
     {"nonsmooth hand", 120, "7a7f3e6b4dab94e38533f40aff88c4bb"},
-    {"nonsmooth cube", 60, "b9439e72212b8021d5ee1385b611dec0"},
+    {"nonsmooth cube", 60, "699bf9f99d4a9065c4e68d865b1222ee"},
     {"maximal ball", 40, "36f2838c07a21c8a9e27fa896b60e9af"},
     {"smooth cube", 40, "1ce43d036669a6e6f376b3b698f6b059"},
     {"dough and liquid", 15, "b81c2da341c99f55a32e671962802073"},
-    {"inflated balls", 30, "2b1ad8f88a2633a21f22ccfcfc3977f2"},
+    {"inflated balls", 30, "02c0f9f65135d85119f2028756b6e26b"},
 };
 
 }  // namespace pliant::physics

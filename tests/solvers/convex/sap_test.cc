@@ -86,6 +86,29 @@ TEST_P(SapTest, TheSolutionDoesNotDependOnTheGuess) {
   for (int i = 0; i < whole_.size(); ++i) EXPECT_NEAR(a.v[i], b.v[i], 1e-8);
 }
 
+TEST_P(SapTest, SolvesAgainWithAnotherRegularisation) {
+  SapOptions rough, fine;
+  rough.line_search = fine.line_search = GetParam();
+  rough.relative_tolerance = 0.1;
+  fine.relative_tolerance = 1e-11;
+  const WholeIsland whole(whole_.system);
+  ConvexProblem& problem = whole_.problem;
+  problem.island = whole.view();
+  SapSolver solver;
+  SapResult result;
+  solver.Solve(problem, whole_.v_star(), rough, &result);
+  for (std::size_t c = 0; c < problem.contacts.size(); ++c) {
+    problem.contacts[c].expected = result.gamma[c];
+    if (c % 3 == 0) problem.contacts[c].R.z() = 1e-4;
+  }
+  solver.SolveRegularised(fine, &result);
+  ASSERT_TRUE(result.converged);
+  SapSolver another;
+  SapResult direct;
+  another.Solve(problem, whole_.v_star(), fine, &direct);
+  for (int i = 0; i < whole_.size(); ++i) EXPECT_NEAR(result.v[i], direct.v[i], 1e-8);
+}
+
 TEST_P(SapTest, WhatContactsAreExpectedToExertSavesIterationsAndChangesNoSolution) {
   SapOptions options;
   options.line_search = GetParam();
