@@ -86,14 +86,16 @@ struct NonsmoothOptions {
 struct SmoothOptions {
   enum class LinearSolver { kDirect, kIterative };
   enum class Friction { kImplicit, kLagged };
+  enum class Potential { kCubic, kLogBarrier };
   const StageRule* integrator = nullptr;  // null: BE
   LinearSolver linear_solver = LinearSolver::kDirect;
   Friction friction = Friction::kImplicit;
-  int passes = 1;                  // of lagged friction: solves of a step
-  double contact_distance = 1e-3;  // δ [m]
-  double stick_speed = 1e-3;       // ε [m/s]
-  double contact_stiffness = 0;    // κ [N/m] of a point, [N/m³] of a surface; 0: from the weights
-  bool sliding_basis = true;       // include the terms of turning normals in the Jacobian
+  int passes = 1;                           // of lagged friction: solves of a step
+  double contact_distance = 1e-3;           // δ [m]
+  Potential potential = Potential::kCubic;  // of normal forces
+  double stick_speed = 1e-3;                // ε [m/s]
+  double contact_stiffness = 0;  // κ [N/m] of a point, [N/m³] of a surface; 0: from the weights
+  bool sliding_basis = true;     // include the terms of turning normals in the Jacobian
   bool exact_volume_tangent = true;  // include the terms of changing pressure
   bool damped_start = false;         // the first two steps are four half steps of BE
   bool contact_at_end = false;       // TR: contacts act by their force at the end of the step

@@ -265,6 +265,8 @@ void CompileSmooth(const v1::SmoothMethod& given, SceneLog* log, SmoothOptions* 
     options->linear_solver = SmoothOptions::LinearSolver::kIterative;
   if (given.friction() == v1::SMOOTH_FRICTION_LAGGED)
     options->friction = SmoothOptions::Friction::kLagged;
+  if (given.potential() == v1::SMOOTH_POTENTIAL_LOG_BARRIER)
+    options->potential = SmoothOptions::Potential::kLogBarrier;
   if (given.has_passes() && CheckCount(path + ".passes", given.passes(), log)) {
     options->passes = given.passes();
     if (options->friction != SmoothOptions::Friction::kLagged)

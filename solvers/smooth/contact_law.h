@@ -6,9 +6,10 @@
 
 namespace pliant::solvers {
 
-// Law of a smooth contact (larionov2023 §III-B, C): a cubic penalty on the gap, and friction that
-// is a continuous function of the slip.
+// Law of a smooth contact (larionov2023 §III-B, C): a cubic penalty or a logarithmic barrier on the
+// gap, and friction that is a continuous function of the slip.
 struct SmoothContactLaw {
+  bool is_barrier = false;
   double distance = 1e-3;      // δ: gap below which there is force [m]
   double stiffness = 0;        // K = κ · area [N/m]
   double stick_speed = 1e-3;   // ε [m/s]
@@ -18,12 +19,24 @@ struct SmoothContactLaw {
   double viscous = 0;          // μ_v [N·s/m]
 };
 
-// Normal force λ = 3 K (δ − gap)²/δ [N]; the derivative of −b(gap) = −K (δ − gap)³/δ.
+// Normal force of the penalty, λ = 3 K (δ − gap)²/δ [N]; the derivative of −b(gap), where b(gap) =
+// K (δ − gap)³/δ.
 template <typename T>
-T CalcNormalForce(const SmoothContactLaw& law, const T& gap) {
+T CalcPenaltyForce(const SmoothContactLaw& law, const T& gap) {
   if (!(gap < law.distance)) return T(0);
   const T depth = T(law.distance) - gap;
   return T(3 * law.stiffness / law.distance) * depth * depth;
+}
+
+// Normal force of the logarithmic barrier b(gap) = −B K (gap − δ)² ln(gap/δ) of incremental
+// potential contact (Li et al. 2020, (6)) at a positive gap [N]. B makes it equal to the cubic
+// penalty's at δ/2. `log_ratio` is ln(gap/δ).
+template <typename T>
+T CalcBarrierForce(const SmoothContactLaw& law, const T& gap, const T& log_ratio) {
+  constexpr double kBarrier = 0.75 / (0.69314718055994531 + 0.5);
+  if (!(gap < law.distance)) return T(0);
+  const T depth = T(law.distance) - gap;
+  return T(kBarrier * law.stiffness) * depth * (depth / gap - T(2) * log_ratio);
 }
 
 // s(x ε)/x for slip x ≥ 0 in units of ε, where s(v; ε) = 2v/ε − v²/ε² below ε and 1 beyond (13).

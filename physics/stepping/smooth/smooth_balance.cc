@@ -199,10 +199,9 @@ bool SmoothBalance::CalcResidual(std::span<const double> v, std::span<double> r)
 bool SmoothBalance::CalcForces(std::span<const double> a, std::span<double> r) {
   std::ranges::fill(r, 0.0);
   // r starts with −c f of forces on nodes and along rows; blocks receive wrenches on frames
-  AddContactForces(r);
-  if (!AddRowForces(r, p_)) return false;
-  std::vector<double> residual;
   status_ = absl::OkStatus();
+  if (!AddContactForces(r) || !AddRowForces(r, p_)) return false;
+  std::vector<double> residual;
   for (int b = 0; b < static_cast<int>(blocks_.size()); ++b) {
     const int first = model_.velocity_offsets[b], n = model_.velocity_offsets[b + 1] - first;
     if (!IsAwake(b)) {
@@ -217,13 +216,14 @@ bool SmoothBalance::CalcForces(std::span<const double> a, std::span<double> r) {
   return std::ranges::all_of(r, [](double x) { return std::isfinite(x); });
 }
 
-void SmoothBalance::AddContactForces(std::span<double> r) {
+bool SmoothBalance::AddContactForces(std::span<double> r) {
   const TrialConfiguration trial = configuration();
   contact_forces_.clear();
   contact_size_ = 0;
   for (const SmoothContact& contact : *contacts_) {
     const SmoothContactForce force = CalcContactForce(contact, trial);
     contact_forces_.push_back(force);
+    if (contact.law.is_barrier && !(force.gap > 0)) return false;
     if (force.normal_force == 0 && force.force_W.isZero(0)) continue;
     for (const double sign : {-1.0, 1.0}) {
       const Attachment& side = sign < 0 ? contact.point->a : contact.point->b;
@@ -250,6 +250,7 @@ void SmoothBalance::AddContactForces(std::span<double> r) {
       }
     }
   }
+  return true;
 }
 
 // Force of a row, and its derivatives with respect to gap and rate.

@@ -77,7 +77,7 @@ class SmoothBalance final : public solvers::SmoothSystem {
   };
   bool IsAwake(int block) const { return !stages_->blocks.sleeping.sleeps(block); }
   bool CalcForces(std::span<const double> a, std::span<double> r);
-  void AddContactForces(std::span<double> r);
+  bool AddContactForces(std::span<double> r);  // false beyond a barrier
   void GroupUnknowns(solvers::BlockSum* jacobian) const;
   double CalcRounding(const solvers::BlockSum& jacobian) const;
   void AddContactJacobian(const SmoothContact& contact, solvers::BlockSum* jacobian);

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "physics/spatial/log.h"
+
 namespace pliant::physics {
 namespace {
 
@@ -44,6 +46,22 @@ T CalcSeparationFactor(const SmoothContact& contact, const T& speed) {
   return T(1) - x * x * (T(3) - x * T(2));
 }
 
+double Log(double x) {
+  return CalcLog(x);
+}
+template <int N>
+Dual<N> Log(const Dual<N>& x) {
+  return {CalcLog(x.x), x.d / x.x};
+}
+
+// Normal force at a gap, which is positive under a barrier.
+template <typename T>
+T CalcNormalForce(const solvers::SmoothContactLaw& law, const T& gap) {
+  if (!law.is_barrier) return solvers::CalcPenaltyForce(law, gap);
+  if (!(gap < law.distance) || !(gap > T(0))) return T(0);
+  return solvers::CalcBarrierForce(law, gap, Log(T(gap / T(law.distance))));
+}
+
 template <typename T>
 struct ForceOf {
   T gap, normal_force;
@@ -59,7 +77,7 @@ ForceOf<T> CalcForce(const SmoothContact& contact, const TrialConfiguration& tri
   of.gap = placed.gap + T(contact.lift);
   of.normal = placed.R_WC.col(2);
   of.p = PlaceForce(point, placed);
-  of.normal_force = solvers::CalcNormalForce(contact.law, of.gap);
+  of.normal_force = CalcNormalForce(contact.law, of.gap);
   const VectorOf<T> n =
       contact.lag.is_used ? VectorOf<T>(contact.lag.normal_W.cast<T>()) : of.normal;
   const VectorOf<T> u = CalcVelocity<T>(point.b, trial, of.p, origin_b) -

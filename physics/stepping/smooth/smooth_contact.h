@@ -44,7 +44,7 @@ struct SmoothContact {
   Lag lag{};
 };
 
-// Force of a contact at a trial configuration.
+// Force of a contact at a trial configuration; zero where a barrier's gap is not positive.
 struct SmoothContactForce {
   double gap = 0, normal_force = 0;  // the gap includes `lift`
   Eigen::Vector3d normal_W, p_W;     // from A into B; point of application

@@ -24,6 +24,10 @@ constexpr double kConverged = 1e-6;
 constexpr int kMaxStiffenings = 10, kMaxRedetections = 3;
 // Change of a gap that counts as rounding, in units of δ.
 constexpr double kSmallGap = 1e-9;
+// Gap of sides that overlap at the start of the step, for a barrier, in units of δ.
+constexpr double kBarrierStart = 0.01;
+// Maximum number of halvings of a stage's guess until it is within the barriers.
+constexpr int kMaxHalvings = 30;
 // Acceleration that sets the stiffness of contacts where there is no gravity [m/s²].
 constexpr double kMinGravity = 1;
 
@@ -123,6 +127,7 @@ class SmoothStepper final : public Stepper {
       SmoothContact& contact = contacts_.emplace_back(
           SmoothContact{&point, ContactKinematics(model_, point, start), {}});
       solvers::SmoothContactLaw& law = contact.law;
+      law.is_barrier = options_.potential == SmoothOptions::Potential::kLogBarrier;
       law.distance = options_.contact_distance;
       law.stick_speed = options_.stick_speed;
       law.friction = point.friction;
@@ -142,10 +147,11 @@ class SmoothStepper final : public Stepper {
       }
       // steps leave no overlap, so this one is due to the scene or to a script
       const double overlap = -CalcContactForce(contact, start).gap;
-      if (overlap <= kSmallGap * law.distance) continue;
+      if (overlap <= (law.is_barrier ? -kSmallGap : kSmallGap) * law.distance) continue;
       overlaps_ = true;
       contact.max_separation_speed = model_.contact.recovery_speed;
-      contact.lift = std::max(0.0, overlap - h * model_.contact.recovery_speed);
+      contact.lift = law.is_barrier ? overlap + kBarrierStart * law.distance
+                                    : std::max(0.0, overlap - h * model_.contact.recovery_speed);
     }
   }
 
@@ -273,12 +279,9 @@ class SmoothStepper final : public Stepper {
     unknowns_.resize(size);
     if (k == 0) std::ranges::copy(state.v, unknowns_.begin());
     residual_.resize(size);
-    if (!balance_.CalcResidual(unknowns_, residual_)) {
-      // forces at the guess may overflow where those at the base do not
-      std::ranges::copy(v_hat, unknowns_.begin());
-      if (!balance_.CalcResidual(unknowns_, residual_))
-        return balance_.status().ok() ? FailStep("the forces on it are not finite")
-                                      : balance_.status();
+    if (!FindFeasibleGuess(state, q_hat, v_hat, stage.length * h)) {
+      return balance_.status().ok() ? FailStep("the forces on it are not finite")
+                                    : balance_.status();
     }
     solver_.Solve(&balance_, balance_.weights(), balance_.CalcScale(unknowns_), newton_, unknowns_,
                   &result_);
@@ -295,6 +298,26 @@ class SmoothStepper final : public Stepper {
     for (int i = 0; i < n; ++i) point.a[i] = (point.v[i] - v_hat[i]) / (stage.length * h);
     Record(&point);
     return absl::OkStatus();
+  }
+
+  // Moves the guess of a stage of length c [s] to where forces are finite: at the velocities of the
+  // base, or nearer to the configuration at the start of the step, which is within the barriers.
+  // Returns false if there is no such guess.
+  bool FindFeasibleGuess(const State& state, std::span<const double> q_hat,
+                         std::span<const double> v_hat, double c) {
+    if (balance_.CalcResidual(unknowns_, residual_)) return true;
+    std::ranges::copy(v_hat, unknowns_.begin());
+    if (balance_.CalcResidual(unknowns_, residual_)) return true;
+    if (options_.potential != SmoothOptions::Potential::kLogBarrier) return false;
+    std::vector<double> still(balance_.num_velocities());
+    balance_.CalcDifference(q_hat, state.q, still);
+    for (double& v : still) v /= c;
+    for (int k = 0; k <= kMaxHalvings; ++k) {
+      for (std::size_t i = 0; i < still.size(); ++i)
+        unknowns_[i] = k < kMaxHalvings ? 0.5 * (unknowns_[i] + still[i]) : still[i];
+      if (balance_.CalcResidual(unknowns_, residual_)) return true;
+    }
+    return false;
   }
 
   void Record(Point* point) const {

@@ -1,5 +1,8 @@
 #include "solvers/smooth/contact_law.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 namespace pliant::solvers {
@@ -27,8 +30,33 @@ TEST(SmoothContactLaw, NormalForceIsTheDerivativeOfTheCubicPenalty) {
   for (const double gap : {-5e-4, 0.0, 3e-4, 9e-4, 1.2e-3}) {
     const double difference = (energy(gap - step) - energy(gap + step)) / (2 * step);
     // the third derivative 6 K/δ times step²/6, and rounding
-    EXPECT_NEAR(CalcNormalForce(law, gap), difference, 1e-7 + law.stiffness / law.distance * 1e-15);
+    EXPECT_NEAR(CalcPenaltyForce(law, gap), difference,
+                1e-7 + law.stiffness / law.distance * 1e-15);
   }
+}
+
+TEST(SmoothContactLaw, BarrierForceIsTheDerivativeOfTheBarrier) {
+  const SmoothContactLaw law = MakeLaw();
+  const double at_half = 0.5 * law.distance;
+  const double B =
+      CalcPenaltyForce(law, at_half) / (law.stiffness * law.distance * (std::log(2.0) + 0.5));
+  const auto energy = [&](double gap) {
+    const double depth = std::max(0.0, law.distance - gap);
+    return -B * law.stiffness * depth * depth * std::log(gap / law.distance);
+  };
+  const auto force = [&](double gap) {
+    return CalcBarrierForce(law, gap, std::log(gap / law.distance));
+  };
+  EXPECT_NEAR(force(at_half), CalcPenaltyForce(law, at_half), 1e-15 * force(at_half));
+  for (const double gap : {1e-6, 1e-4, 5e-4, 9.9e-4, 1.2e-3}) {
+    const double step = 1e-4 * gap;
+    const double difference = (energy(gap - step) - energy(gap + step)) / (2 * step);
+    // near δ the third derivative is 6 B K/δ
+    EXPECT_NEAR(force(gap), difference,
+                1e-6 * force(gap) + law.stiffness / law.distance * step * step)
+        << gap;
+  }
+  EXPECT_EQ(force(1.2e-3), 0);
 }
 
 // Friction against slip along x [N].

@@ -1,7 +1,11 @@
 // larionov2023 §V-A1: a block slides down a slope of 10° that nearly holds it, until it stops.
 
+#include <cmath>
+#include <string>
+
 #include "absl/strings/str_format.h"
 
+#include "solvers/smooth/contact_law.h"
 #include "tests/validation/validation_scene.h"
 
 namespace pliant::physics {
@@ -96,6 +100,30 @@ INSTANTIATE_TEST_SUITE_P(Rules, BlockSlide,
                          ::testing::Combine(::testing::Values("BE", "TR", "BDF2", "TR_BDF2",
                                                               "SDIRK2"),
                                             ::testing::Values(0.01, 0.1)));
+
+// The same with contacts of a logarithmic barrier, from the gap at which they bear the block.
+TEST(BlockSlide, StopsWhereCoulombSaysUnderABarrierToo) {
+  const SinCos of = CalcSinCos(kSlope);
+  // the stiffness with which one corner would bear the whole weight of 1 N at δ/2
+  const solvers::SmoothContactLaw law{
+      .is_barrier = true, .distance = kDistance, .stiffness = 4 / (3 * kDistance)};
+  double low = 0, high = kDistance;
+  while (high - low > 1e-15) {
+    const double gap = 0.5 * (low + high);
+    const double force = solvers::CalcBarrierForce(law, gap, std::log(gap / kDistance));
+    (force > of.cos / 4 ? low : high) = gap;
+  }
+  const double a = kGravity * (kSlideFriction * of.cos - of.sin);
+  const double distance = (kStartSpeed * kStartSpeed - kStickSpeed * kStickSpeed) / (2 * a);
+  for (const char* integrator : {"BE", "BDF2", "SDIRK2"}) {
+    const double h = 0.01;
+    World world = LoadWorld(
+        SlideScene(h, absl::StrCat("potential: LOG_BARRIER, integrator: ", integrator), true, low));
+    const bool is_euler = std::string(integrator) == "BE";
+    const double lost = is_euler ? 0.5 * (kStartSpeed - kStickSpeed) * h : 0;
+    EXPECT_NEAR(SlideDown(&world).distance, distance - lost, 1e-3 * distance) << integrator;
+  }
+}
 
 // From gap δ without load, friction that lags misses one step, in which gravity accelerates.
 TEST(BlockSlide, LaggedFrictionMissesTheFirstStepUnlessItIsRepeated) {

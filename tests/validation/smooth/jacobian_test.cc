@@ -11,7 +11,7 @@ constexpr double kJacobianStep = 0.01;
 // A balance at the start of a scene, with all contacts of a given law.
 class Posed {
  public:
-  explicit Posed(const std::string& bodies, bool is_anchored)
+  Posed(const std::string& bodies, bool is_anchored, bool is_barrier)
       : world_(LoadWorld(absl::StrCat(
             "sleeping: false\nmethod: {smooth: {}}\ncontact: {margin: 0.004}\nbodies:\n", bodies))),
         stages_(world_.model(), Terms::kMass),
@@ -26,7 +26,8 @@ class Posed {
     for (const ContactPoint& point : stages_.contacts.points) {
       SmoothContact& contact = contacts_.emplace_back(SmoothContact{
           &point, ContactKinematics(world_.model(), point, balance_.configuration()), {}});
-      contact.law = {.distance = 3e-3,
+      contact.law = {.is_barrier = is_barrier,
+                     .distance = 3e-3,
                      .stiffness = point.area > 0 ? 1e8 * point.area : 3e4,
                      .stick_speed = 0.05,
                      .friction = 0.4,
@@ -84,9 +85,9 @@ class Posed {
   std::vector<double> v_;
 };
 
-void ExpectExactJacobian(const std::string& bodies, int min_contacts) {
+void ExpectExactJacobian(const std::string& bodies, int min_contacts, bool is_barrier = false) {
   for (const bool is_anchored : {false, true}) {
-    Posed posed(bodies, is_anchored);
+    Posed posed(bodies, is_anchored, is_barrier);
     EXPECT_GE(posed.num_touching(), min_contacts);
     // a fixed sequence of directions
     std::uint64_t seed = 12345;
@@ -101,18 +102,26 @@ void ExpectExactJacobian(const std::string& bodies, int min_contacts) {
   }
 }
 
-TEST(SmoothJacobian, OfATumblingBoxOnTheGround) {
-  ExpectExactJacobian(R"(
+std::string TumblingBox(const char* height) {
+  return Fill(R"(
   - {name: ground, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
   - name: box
     rigid:
       motion: FREE
       density: 500
-      pose: {position: [0, 0, 0.0505], rpy_degrees: [0.4, 0.2, 20]}
+      pose: {position: [0, 0, $Z], rpy_degrees: [0.4, 0.2, 20]}
       velocity: {linear: [0.1, 0.05, -0.02], angular: [0.3, 2, 1]}
       shapes: [{box: {size: [0.3, 0.2, 0.1]}}]
 )",
-                      2);
+              {{"$Z", height}});
+}
+
+TEST(SmoothJacobian, OfATumblingBoxOnTheGround) {
+  ExpectExactJacobian(TumblingBox("0.0505"), 2);
+}
+
+TEST(SmoothJacobian, OfATumblingBoxAboveABarrier) {
+  ExpectExactJacobian(TumblingBox("0.0545"), 1, true);
 }
 
 TEST(SmoothJacobian, OfABallOnAMovingBox) {
@@ -136,8 +145,7 @@ TEST(SmoothJacobian, OfABallOnAMovingBox) {
                       5);
 }
 
-TEST(SmoothJacobian, OfASoftBoxUnderARigidOne) {
-  ExpectExactJacobian(R"(
+constexpr char kSoftBoxUnderPlate[] = R"(
   - {name: ground, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
   - name: soft
     deformable:
@@ -153,8 +161,14 @@ TEST(SmoothJacobian, OfASoftBoxUnderARigidOne) {
       pose: {position: [0.01, 0.02, 0.1115], rpy_degrees: [0.3, 0.2, 10]}
       velocity: {linear: [0, 0.1, 0], angular: [0.2, 0.1, 0.5]}
       shapes: [{box: {size: [0.2, 0.2, 0.02]}}]
-)",
-                      8);
+)";
+
+TEST(SmoothJacobian, OfASoftBoxUnderARigidOne) {
+  ExpectExactJacobian(kSoftBoxUnderPlate, 8);
+}
+
+TEST(SmoothJacobian, OfASoftBoxBetweenBarriers) {
+  ExpectExactJacobian(kSoftBoxUnderPlate, 8, true);
 }
 
 TEST(SmoothJacobian, OfALinearCorotationalBoxThatTurns) {
