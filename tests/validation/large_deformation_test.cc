@@ -158,7 +158,7 @@ probes: [{name: force, contact_force: {body: ball, with: table}}]
 )",
                                  {{"$MODEL", model}}));
     int iterations = 0;
-    for (int k = 0; k < 300; ++k) {
+    for (int k = 0; k < 500; ++k) {
       RunUntil(0.01 * (k + 1), &world);
       iterations = std::max(iterations, world.report().newton_iterations);
       EXPECT_LE(world.report().newton_residual, 1e-6);
