@@ -117,13 +117,17 @@ void CheckArchStands(FrictionScheme scheme) {
     EXPECT_LT(body.mass, 110.1);
   }
   int missed = RunAndCountMissed(0.2, &world);
+  // stones that still move by the residual of a step have further corners in reach now and then:
+  // where all steps converge, contacts are counted at rest
+  const bool is_exact = scheme.may_miss == 0;
+  if (!is_exact) {
+    EXPECT_EQ(world.report().contacts.size(), 168u);
+  }
   const Vector3d crown = ReadVector(world, "crown");
   missed += RunAndCountMissed(3, &world);
-  // stones that still move by the residual of a step have further corners in reach now and then
-  if (scheme.may_miss == 0)
+  if (is_exact) {
     EXPECT_EQ(world.report().contacts.size(), 168u);
-  else
-    EXPECT_GE(world.report().contacts.size(), 168u);
+  }
   EXPECT_LE(missed, scheme.may_miss);
   EXPECT_LT((ReadVector(world, "crown") - crown).norm(), scheme.may_miss > 0 ? 1e-5 : 1e-6);
   EXPECT_LT(ReadNumber(world, "penetration"), 1e-6);
