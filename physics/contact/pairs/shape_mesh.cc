@@ -235,12 +235,16 @@ void CollideConvex(const PlacedShape& mesh, const PlacedShape& other, const Plac
       if (is_vertex_of_body) point.feature = feature;
     }
     if (!is_vertex_of_body) {
-      // a point on a side of the triangle counts only if that side is sharp
+      // a point on a side of the triangle counts only if that side is sharp; a corner of the
+      // triangle, if one of its two sides is: a seam may end at a corner of the surface
       const TrianglePoint at = FindClosestPointOnTriangle(point.p_W, t.x[0], t.x[1], t.x[2]);
-      bool is_sharp = true;
-      for (int e = 0; e < 3; ++e)
-        if (at.weights[(e + 2) % 3] < 1e-7) is_sharp &= mesh.shape->IsSharp(t.index, e);
-      if (!is_sharp) continue;
+      bool is_on_side = false, is_sharp = false;
+      for (int e = 0; e < 3; ++e) {
+        if (at.weights[(e + 2) % 3] >= 1e-7) continue;
+        is_on_side = true;
+        is_sharp |= mesh.shape->IsSharp(t.index, e);
+      }
+      if (is_on_side && !is_sharp) continue;
     }
     point.feature = KeyOfTriangle(t.index, point.feature);
     scratch->points[kept++] = point;

@@ -61,6 +61,62 @@ TEST(RigidMesh, CubeOnTheSeamOfASlabTouchesWithItsFourCorners) {
   }
 }
 
+// Corners of a mesh on a wider convex body touch, also those where seams of flat sides end.
+TEST(RigidMesh, MeshOnAWiderBodyTouchesWithItsCorners) {
+  for (const double gap : {1e-4, 0.0, -1e-5}) {
+    for (const bool on_cylinder : {false, true}) {
+      ContactWorld world;
+      if (on_cylinder) {
+        world.AddRigid(Cylinder{0.2, 0.1}, At(0, 0, -0.1));
+      } else {
+        world.AddRigid(Box{{0.2, 0.2, 0.1}}, At(0, 0, -0.1));
+      }
+      world.AddRigid(MakeBar({0.1, 0.1, 0.1}, 1), At(0.02, 0.01, 0.05 + gap));
+      const auto contacts = world.Detect();
+      ASSERT_EQ(contacts.size(), 4u) << gap << " " << on_cylinder;
+      Vector3d middle = Vector3d::Zero();
+      for (const ContactPoint& point : contacts) {
+        EXPECT_NEAR(point.gap, gap, 1e-9);
+        middle += 0.25 * point.p_W;
+      }
+      EXPECT_NEAR((middle.head<2>() - Eigen::Vector2d(0.02, 0.01)).norm(), 0, 1e-9);
+    }
+  }
+}
+
+// A disc of triangles about its centre: every side within it is a seam.
+TEST(RigidMesh, FlatFanOnAWiderBodyTouchesWithItsRim) {
+  constexpr int kSides = 12;
+  const auto mesh = std::make_shared<TriangleMesh>();
+  for (const double z : {0.0, 0.02}) {
+    mesh->vertices.push_back({0, 0, z});
+    for (int i = 0; i < kSides; ++i) {
+      const double angle = 2 * kPi * i / kSides;
+      mesh->vertices.push_back({0.05 * std::cos(angle), 0.05 * std::sin(angle), z});
+    }
+  }
+  const int top = kSides + 1;
+  for (int i = 0; i < kSides; ++i) {
+    const int a = 1 + i, b = 1 + (i + 1) % kSides;
+    mesh->triangles.push_back({0, b, a});
+    mesh->triangles.push_back({top, top + a, top + b});
+    mesh->triangles.push_back({a, b, top + b});
+    mesh->triangles.push_back({a, top + b, top + a});
+  }
+  ContactWorld world;
+  world.AddRigid(Box{{0.2, 0.2, 0.1}}, At(0, 0, -0.1));
+  world.AddRigid(SurfaceMesh{mesh, std::make_shared<TriangleBvh>(*mesh)}, At(0, 0, -1e-5));
+  const auto contacts = world.Detect();
+  ASSERT_GE(contacts.size(), 3u);
+  Vector3d middle = Vector3d::Zero();
+  for (const ContactPoint& point : contacts) {
+    EXPECT_NEAR(point.p_W.head<2>().norm(), 0.05, 1e-9);
+    EXPECT_NEAR(point.gap, -1e-5, 1e-9);
+    middle += point.p_W / static_cast<double>(contacts.size());
+  }
+  EXPECT_LT(middle.head<2>().norm(), 0.01);  // the rim's points surround the centre
+}
+
 // All corners within the margin touch at any tilt, not only those over the triangle that is below
 // the lowest corner.
 TEST(RigidMesh, LeaningCubeTouchesWithAllCornersWithinTheMargin) {
