@@ -1,6 +1,7 @@
 #include "physics/mpm/particle_transfer.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include <Eigen/LU>
@@ -223,6 +224,33 @@ void ParticleTransfer::Advance(std::span<const double> v, double h, MutableBlock
     WriteParticle(end, p, *state.internals);
   });
   if (model_.grid.leaving == GridOptions::Leaving::kFreeze) StopLeaving(state);
+  ReturnStrayPoints(state);
+}
+
+// A surface point that has left the matter behind has no grid nodes around it: it would stand
+// still, and stop whatever touches it. It returns to the nearest particle of its body.
+void ParticleTransfer::ReturnStrayPoints(MutableBlockState state) const {
+  for (int i = 0; i < model_.num_nodes; ++i) {
+    if (model_.particle_of_node[i] >= 0 || FindGridWeights(i).count > 0) continue;
+    const auto body = std::ranges::find_if(model_.nodes, [&](const IndexRange& nodes) {
+      return i >= nodes.first && i < nodes.first + nodes.count;
+    });
+    const IndexRange particles = model_.particles[body - model_.nodes.begin()];
+    const Vector3d x = PositionOf(i);
+    int nearest = -1;
+    double least = std::numeric_limits<double>::infinity();
+    for (int p = particles.first; p < particles.first + particles.count; ++p) {
+      const double distance2 = (PositionOf(model_.node[p]) - x).squaredNorm();
+      if (!is_moving(p) || !(distance2 < least)) continue;
+      least = distance2;
+      nearest = model_.node[p];
+    }
+    if (nearest < 0) continue;  // the whole body has stopped
+    for (int r = 0; r < 3; ++r) {
+      state.q[3 * std::size_t(i) + r] = state.q[3 * std::size_t(nearest) + r];
+      state.v[3 * std::size_t(i) + r] = state.v[3 * std::size_t(nearest) + r];
+    }
+  }
 }
 
 void ParticleTransfer::StopLeaving(MutableBlockState state) const {

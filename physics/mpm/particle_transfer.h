@@ -92,6 +92,7 @@ class ParticleTransfer {
   void Collect(std::span<const double> v);
   void CorrectVolumeRatios(double h);
   void StopLeaving(MutableBlockState state) const;
+  void ReturnStrayPoints(MutableBlockState state) const;
   Eigen::Vector3d PositionOf(int node) const {
     return {q0_[3 * std::size_t(node)], q0_[3 * std::size_t(node) + 1],
             q0_[3 * std::size_t(node) + 2]};

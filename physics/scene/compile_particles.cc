@@ -439,8 +439,9 @@ void SceneCompiler::PlaceParticles(int placement) {
     body.points.nodes.push_back(particle_nodes_++);
     body.points.radii.push_back(grid_->is_corrected ? draft.fill.radii[i] : 0);
   }
-  // in the published method, only particles collide
-  if (grid_->is_corrected) {
+  // In the published method, only particles collide. The surface of a liquid does not stay with the
+  // same matter.
+  if (grid_->is_corrected && !draft.body.material->is_liquid()) {
     for (const Vector3d& p : draft.fill.surface) {
       particles.surface.push_back(body.X_WB * p);
       body.points.nodes.push_back(particle_nodes_++);

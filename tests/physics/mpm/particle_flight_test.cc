@@ -309,6 +309,28 @@ TEST(ParticleFlight, ABodyThatHasLeftTheBoundsIsAtRest) {
   EXPECT_EQ(flight.block().abilities().nodes->CalcInnerSpeed(flight.state()), 0);
 }
 
+// A surface point that matter has left behind does not stay in the air, where others would collide
+// with it.
+TEST(ParticleFlight, StraySurfacePointReturnsToTheBody) {
+  ParticleBody body = MakeCube("LINEAR_COROTATIONAL", RubberParameters(), Vector3d::Zero());
+  body.surface = {{0.05, 0, 0}, {0.4, 0.01, 0.02}};
+  body.linear_velocity = {1, 0, 0};
+  const std::size_t count = body.positions.size();
+  Flight flight(body);
+  flight.Step(Vector3d::Zero());
+  const auto point = [&](std::size_t i) {
+    return Vector3d(flight.state().q[3 * i], flight.state().q[3 * i + 1],
+                    flight.state().q[3 * i + 2]);
+  };
+  EXPECT_NEAR((point(count) - Vector3d(0.06, 0, 0)).norm(), 0, 1e-9);
+  double nearest = 1;
+  for (std::size_t i = 0; i < count; ++i)
+    nearest = std::min(nearest, (point(i) - point(count + 1)).norm());
+  EXPECT_EQ(nearest, 0);
+  EXPECT_NEAR(point(count + 1).x(), 0.05 + 0.01 - 0.1 / 16, 1e-9);
+  EXPECT_NEAR(flight.state().v[3 * (count + 1)], 1, 1e-9);
+}
+
 TEST(ParticleFlight, LeavingTheBoundsIsAFaultOrStopsTheParticle) {
   for (const auto leaving : {GridOptions::Leaving::kFault, GridOptions::Leaving::kFreeze}) {
     ParticleBody body = MakeCube("LINEAR_COROTATIONAL", RubberParameters(), Vector3d::Zero());
