@@ -170,7 +170,32 @@ void ContactLanes::Four::LinearizeAt(Lanes at_x, Lanes at_y, Lanes at_n) {
   gamma[2] = point.gamma_n + (G.xn * d_x + G.yn * d_y + G.nn * d_n);
 }
 
-bool ContactLanes::ProjectExpected(std::span<const ConvexProblem::Contact> contacts) {
+void ContactLanes::Four::LinearizeAtExpected(Lanes e_x, Lanes e_y, Lanes e_n, Slip slip) {
+  const auto& [x, y, n] = this->y;
+  const auto is_known = e_n > 0.0;
+  const Lanes most = kInside * law.mu * e_n;
+  const auto sticks = is_known && e_x * e_x + e_y * e_y < most * most;
+  // direction of sliding, and y of a contact without an expected impulse
+  Lanes t_x = x, t_y = y, t_r = SquareRoot(x * x + y * y), y_r = t_r, open_x = x, open_y = y,
+        open_n = n;
+  if (slip == Slip::kAsExpected) {
+    const Lanes e_r = SquareRoot(e_x * e_x + e_y * e_y), edge = law.mu * e_n;
+    t_x = e_r > 0.0 ? e_x : x;
+    t_y = e_r > 0.0 ? e_y : y;
+    t_r = e_r > 0.0 ? e_r : t_r;
+    y_r = y_r > edge ? y_r : edge;
+    open_x = open_y = Lanes{};
+    open_n = Lanes{} - 1.0;
+  }
+  // a sliding contact slips under the expected normal impulse
+  const Lanes pressed = e_n / law.c - law.mu_hat * y_r;
+  const Lanes stretch = t_r > 0.0 ? y_r / t_r : Lanes{};
+  const Lanes there_x = is_known ? stretch * t_x : open_x,
+              there_y = is_known ? stretch * t_y : open_y, there_n = is_known ? pressed : open_n;
+  LinearizeAt(sticks ? e_x : there_x, sticks ? e_y : there_y, sticks ? e_n : there_n);
+}
+
+bool ContactLanes::ProjectExpected(std::span<const ConvexProblem::Contact> contacts, Slip slip) {
   if (law_ != nullptr) return false;
   bool is_any = false;
   for (std::size_t f = 0; f < fours_.size(); ++f) {
@@ -180,15 +205,7 @@ bool ContactLanes::ProjectExpected(std::span<const ConvexProblem::Contact> conta
       for (int r = 0; r < 3; ++r) e[r][c % kLanes] = contacts[c].expected[r];
       is_any = is_any || contacts[c].expected.z() > 0;
     }
-    // expected y: a sliding contact slips as it does now, under the expected normal impulse
-    const auto& [x, y, n] = four.y;
-    const auto is_known = e[2] > 0.0;
-    const Lanes most = kInside * four.law.mu * e[2];
-    const auto sticks = is_known && e[0] * e[0] + e[1] * e[1] < most * most;
-    const Lanes there_x = sticks ? e[0] : x, there_y = sticks ? e[1] : y;
-    const Lanes pressed = e[2] / four.law.c - four.law.mu_hat * SquareRoot(x * x + y * y);
-    const Lanes there_n = sticks ? e[2] : is_known ? pressed : n;
-    four.LinearizeAt(there_x, there_y, there_n);
+    four.LinearizeAtExpected(e[0], e[1], e[2], slip);
   }
   return is_any;
 }

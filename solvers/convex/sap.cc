@@ -107,6 +107,7 @@ struct SapSolver::Workspace {
       for (std::size_t i = 0; i < size; ++i) diagonal[i] = 1 / std::sqrt(diagonal[i]);
     });
     is_sparse_ = SparseHessian::IsNeeded(*island_);
+    has_rough_guess_ = problem.has_rough_guess;
   }
 
   void SolveAgain(const SapOptions& options, SapResult* result) {
@@ -117,6 +118,7 @@ struct SapSolver::Workspace {
   void SolveRegularised(const SapOptions& options, SapResult* result) {
     options_ = &options;
     contacts_.Start(problem_->contacts, problem_->law);
+    has_rough_guess_ = false;  // starts from a solution
     factored_ = false;
     Solve(result, true);
   }
@@ -362,9 +364,13 @@ struct SapSolver::Workspace {
   }
 
   // Takes the first Newton step with the contact modes expected from the last time step. False,
-  // with the iterate unchanged, if no modes are known or the step does not reduce the cost.
+  // with the iterate unchanged, if no modes are known or the step does not reduce the cost. A rough
+  // guess is given up for the result of the step even if its cost is higher: modes that are nearly
+  // right are a better start than velocities.
   bool TakePredictedStep(SapResult* result) {
-    if (!contacts_.ProjectExpected(problem_->contacts)) return false;
+    const ContactLanes::Slip slip =
+        has_rough_guess_ ? ContactLanes::Slip::kAsExpected : ContactLanes::Slip::kAsGiven;
+    if (!contacts_.ProjectExpected(problem_->contacts, slip)) return false;
     const double before = cost_;
     guess_ = v_;
     FindGradient();
@@ -373,7 +379,8 @@ struct SapSolver::Workspace {
       const double slope = Slope(0, &unused);
       Advance(1);
       Evaluate();
-      if (cost_ < before && cost_ <= before + kSufficientDecrease * slope) {
+      const bool is_lower = cost_ < before && cost_ <= before + kSufficientDecrease * slope;
+      if (is_lower || (has_rough_guess_ && std::isfinite(cost_))) {
         left_ = 0;
         is_under_way_ = true;
         return true;
@@ -748,7 +755,7 @@ struct SapSolver::Workspace {
   double cost_ = 0, cost_size_ = 0, slope_A_ = 0, curvature_A_ = 0;
   double left_ = 0;  // fraction of the last full step that was not taken
   int cut_steps_ = 0;
-  bool is_under_way_ = false;
+  bool is_under_way_ = false, has_rough_guess_ = false;
   bool factored_ = false, analysed_ = false, is_sparse_ = false;
 };
 
@@ -757,6 +764,7 @@ void ConvexProblem::Clear() {
   contacts.clear();
   rows.clear();
   terms.clear();
+  has_rough_guess = false;
 }
 
 SapSolver::SapSolver() : workspace_(std::make_unique<Workspace>()) {}

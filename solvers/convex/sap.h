@@ -48,6 +48,9 @@ struct ConvexProblem {
   std::vector<Row> rows;
   // φ of each block of the island, null where momentum is linear; empty: linear everywhere
   std::vector<const MomentumTerm*> terms;
+  // The guess is interpolated from velocities of the step before, not its solution: expected
+  // impulses predict the modes of contacts better than the slip of the guess.
+  bool has_rough_guess = false;
 
   void Clear();  // keeps the memory
 };
