@@ -223,6 +223,7 @@ class ConvexStepper final : public Stepper {
         added.v_hat.head<2>() = added.R.x() * last.head<2>();
       }
       added.expected = c < stages_.contacts.num_solved ? solved_[c] : last;
+      added.expected_slip = stages_.warm_start.slips[c];
       contact_laws_[c] = added;
     }
     for (const int k : island.rows) {

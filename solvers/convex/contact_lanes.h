@@ -32,8 +32,8 @@ class ContactLanes {
   // contact has an expected impulse, or with a `law`.
   //
   // kAsGiven: a contact slides along its present y, and without an expected impulse it is handled
-  // as in Project. kAsExpected: it slides against its expected friction, at its present slip speed,
-  // and is open without an expected impulse.
+  // as in Project. kAsExpected: it slides against its expected friction, at its expected slip
+  // speed, and is open without an expected impulse.
   enum class Slip { kAsGiven, kAsExpected };
   bool ProjectExpected(std::span<const ConvexProblem::Contact> contacts, Slip slip);
 
@@ -75,8 +75,10 @@ class ContactLanes {
 
     // G at (x, y, n), and γ extrapolated linearly from there to this->y
     void LinearizeAt(Lanes x, Lanes y, Lanes n);
-    // the same at the y of the mode that an impulse (e_x, e_y, e_n) has; see ProjectExpected
-    void LinearizeAtExpected(Lanes e_x, Lanes e_y, Lanes e_n, Slip slip);
+    // the same at the y of the mode that an impulse (e_x, e_y, e_n) has, sliding along the present
+    // y or at a slip speed; see ProjectExpected
+    void LinearizeAtExpected(Lanes e_x, Lanes e_y, Lanes e_n);
+    void LinearizeAtExpected(Lanes e_x, Lanes e_y, Lanes e_n, Lanes slip);
   };
 
   struct Ahead;
@@ -94,6 +96,7 @@ class ContactLanes {
 
   std::vector<Four> fours_;
   mutable std::vector<Sum> sums_;
+  bool slip_is_expected_ = false;      // by the last ProjectExpected
   const ContactLaw* law_ = nullptr;    // null: the friction cone
   std::vector<double> slip_, lagged_;  // used by law_
 };

@@ -155,6 +155,8 @@ TEST_P(SapTest, ExpectedImpulsesReplaceARoughGuess) {
     for (std::size_t c = 0; c < before.gamma.size(); ++c) {
       whole_.problem.contacts[c].expected =
           sense > 0 ? before.gamma[c] : Vector3d(0.1, -2, static_cast<double>(c % 3));
+      const Vector3d v_c = CalcContactVelocity(whole_.system, static_cast<int>(c), before.v);
+      whole_.problem.contacts[c].expected_slip = sense > 0 ? v_c.head<2>().norm() : 0.3;
     }
     whole_.problem.has_rough_guess = false;
     const SapResult from_guess = whole_.Solve(guess, options);
