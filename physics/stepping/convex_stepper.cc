@@ -223,6 +223,7 @@ class ConvexStepper final : public Stepper {
         added.v_hat.head<2>() = added.R.x() * last.head<2>();
       }
       added.expected = c < stages_.contacts.num_solved ? solved_[c] : last;
+      added.expected_slip = stages_.warm_start.slips[c];
       contact_laws_[c] = added;
     }
     for (const int k : island.rows) {
@@ -230,6 +231,10 @@ class ConvexStepper final : public Stepper {
       problem.rows.push_back(row_laws_[k]);
     }
     for (const int b : island.blocks) problem.terms.push_back(FindTerm(b));
+    // the velocities of blocks with a map are not part of the state
+    problem.has_rough_guess = std::ranges::any_of(island.blocks, [&](int b) {
+      return stages_.blocks.abilities[stages_.participation.blocks[b].block].map != nullptr;
+    });
     // with momentum that is not linear, two stages cost more iterations than they save
     if (std::ranges::any_of(problem.terms, [](const auto* term) { return term != nullptr; }))
       Harden(work);

@@ -69,6 +69,7 @@ void ContactLanes::Start(std::span<const ConvexProblem::Contact> contacts, const
   }
   for (Four& four : fours_) four.law.Complete();
   law_ = law;
+  slip_is_expected_ = false;
   slip_.clear();
   lagged_.clear();
   if (law_ == nullptr) return;
@@ -170,38 +171,61 @@ void ContactLanes::Four::LinearizeAt(Lanes at_x, Lanes at_y, Lanes at_n) {
   gamma[2] = point.gamma_n + (G.xn * d_x + G.yn * d_y + G.nn * d_n);
 }
 
-bool ContactLanes::ProjectExpected(std::span<const ConvexProblem::Contact> contacts) {
+void ContactLanes::Four::LinearizeAtExpected(Lanes e_x, Lanes e_y, Lanes e_n) {
+  const auto& [x, y, n] = this->y;
+  const auto is_known = e_n > 0.0;
+  const Lanes most = kInside * law.mu * e_n;
+  const auto sticks = is_known && e_x * e_x + e_y * e_y < most * most;
+  const Lanes pressed = e_n / law.c - law.mu_hat * SquareRoot(x * x + y * y);
+  LinearizeAt(sticks ? e_x : x, sticks ? e_y : y, sticks ? e_n : is_known ? pressed : n);
+}
+
+void ContactLanes::Four::LinearizeAtExpected(Lanes e_x, Lanes e_y, Lanes e_n, Lanes slip) {
+  const auto is_known = e_n > 0.0;
+  const Lanes zero{}, most = kInside * law.mu * e_n, e_r = SquareRoot(e_x * e_x + e_y * e_y);
+  const auto sticks = is_known && e_r < most;
+  // beyond the cone by the slip; along the present y without friction
+  const Lanes y_r = law.mu * e_n + law.of_t * slip, stretch = y_r / e_r;
+  const Lanes slide_x = e_r > 0.0 ? stretch * e_x : y[0],
+              slide_y = e_r > 0.0 ? stretch * e_y : y[1], slide_n = e_n / law.c - law.mu_hat * y_r;
+  const Lanes there_x = sticks ? e_x : slide_x, there_y = sticks ? e_y : slide_y,
+              there_n = sticks ? e_n : slide_n;
+  LinearizeAt(is_known ? there_x : zero, is_known ? there_y : zero,
+              is_known ? there_n : zero - 1.0);
+}
+
+bool ContactLanes::ProjectExpected(std::span<const ConvexProblem::Contact> contacts, Slip slip) {
   if (law_ != nullptr) return false;
+  slip_is_expected_ = slip == Slip::kAsExpected;
   bool is_any = false;
   for (std::size_t f = 0; f < fours_.size(); ++f) {
-    Four& four = fours_[f];
-    Lanes e[3] = {};
+    Lanes e[3] = {}, e_slip = {};
     for (std::size_t c = f * kLanes; c < std::min((f + 1) * kLanes, contacts.size()); ++c) {
       for (int r = 0; r < 3; ++r) e[r][c % kLanes] = contacts[c].expected[r];
+      e_slip[c % kLanes] = contacts[c].expected_slip;
       is_any = is_any || contacts[c].expected.z() > 0;
     }
-    // expected y: a sliding contact slips as it does now, under the expected normal impulse
-    const auto& [x, y, n] = four.y;
-    const auto is_known = e[2] > 0.0;
-    const Lanes most = kInside * four.law.mu * e[2];
-    const auto sticks = is_known && e[0] * e[0] + e[1] * e[1] < most * most;
-    const Lanes there_x = sticks ? e[0] : x, there_y = sticks ? e[1] : y;
-    const Lanes pressed = e[2] / four.law.c - four.law.mu_hat * SquareRoot(x * x + y * y);
-    const Lanes there_n = sticks ? e[2] : is_known ? pressed : n;
-    four.LinearizeAt(there_x, there_y, there_n);
+    if (slip == Slip::kAsExpected) {
+      fours_[f].LinearizeAtExpected(e[0], e[1], e[2], e_slip);
+    } else {
+      fours_[f].LinearizeAtExpected(e[0], e[1], e[2]);
+    }
   }
   return is_any;
 }
 
 bool ContactLanes::ProjectAhead(double left) {
   if (law_ != nullptr) return false;
+  // Contacts without friction do not stick. Where the guess is a solution this seldom matters, and
+  // recorded results depend on it.
+  const double min_friction = slip_is_expected_ ? 0 : -1;
   ForEachFour([&](int k) {
     Four& four = fours_[k];
     const Ahead end(four, left);
     const auto& [was_x, was_y, was_n] = four.at;
     const ConePoint<Lanes> was(four.law, was_x, was_y, was_n), is(four.law, end.x, end.y, end.n);
-    const auto turns =
-        was.slides & is.slides & (was_x * end.x + was_y * end.y < 0.0) & (end.n > 0.0);
+    const auto turns = was.slides & is.slides & (was_x * end.x + was_y * end.y < 0.0) &
+                       (end.n > 0.0) & (four.law.mu > min_friction);
     four.LinearizeAt(turns ? Lanes{} : end.x, turns ? Lanes{} : end.y, end.n);
   });
   return true;

@@ -28,10 +28,14 @@ class ContactLanes {
   double Project();
 
   // Predicts each contact's mode from its expected impulse: it sticks or slides as that impulse
-  // says, sliding along its present y. Linearises the law there: sets G at that point, and γ by
-  // extrapolation to y. Contacts without an expected impulse are handled as in Project. False if no
-  // contact has one, or with a `law`.
-  bool ProjectExpected(std::span<const ConvexProblem::Contact> contacts);
+  // says. Linearises the law there: sets G at that point, and γ by extrapolation to y. False if no
+  // contact has an expected impulse, or with a `law`.
+  //
+  // kAsGiven: a contact slides along its present y, and without an expected impulse it is handled
+  // as in Project. kAsExpected: it slides against its expected friction, at its expected slip
+  // speed, and is open without an expected impulse.
+  enum class Slip { kAsGiven, kAsExpected };
+  bool ProjectExpected(std::span<const ConvexProblem::Contact> contacts, Slip slip);
 
   // Marks the present y as the point of linearisation. Call it after Project, before a step is
   // computed from γ and G.
@@ -71,6 +75,10 @@ class ContactLanes {
 
     // G at (x, y, n), and γ extrapolated linearly from there to this->y
     void LinearizeAt(Lanes x, Lanes y, Lanes n);
+    // the same at the y of the mode that an impulse (e_x, e_y, e_n) has, sliding along the present
+    // y or at a slip speed; see ProjectExpected
+    void LinearizeAtExpected(Lanes e_x, Lanes e_y, Lanes e_n);
+    void LinearizeAtExpected(Lanes e_x, Lanes e_y, Lanes e_n, Lanes slip);
   };
 
   struct Ahead;
@@ -88,6 +96,7 @@ class ContactLanes {
 
   std::vector<Four> fours_;
   mutable std::vector<Sum> sums_;
+  bool slip_is_expected_ = false;      // by the last ProjectExpected
   const ContactLaw* law_ = nullptr;    // null: the friction cone
   std::vector<double> slip_, lagged_;  // used by law_
 };

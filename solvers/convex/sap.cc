@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <span>
 #include <utility>
 
+#include "solvers/convex/by_group.h"
+#include "solvers/convex/conjugate_gradients.h"
 #include "solvers/convex/contact_jacobian.h"
 #include "solvers/convex/contact_lanes.h"
 #include "solvers/convex/coupled_parts.h"
@@ -37,34 +38,15 @@ constexpr double kSufficientDecrease = 1e-4;
 // Their evaluation is expensive, and they are smooth, so Newton's full step is nearly the best one.
 constexpr double kExactSlope = 1e-8, kTermsSlope = 0.05;
 
+// Relative residual of the problem below which directions are computed with the last factor, their
+// own relative tolerance, and the number of products after which factoring again is cheaper.
+constexpr double kReuseResidual = 1e-2, kReuseTolerance = 1e-3;
+constexpr int kMaxReuseProducts = 6;
+
 // Contacts and velocities up to which threads do not pay off, and the number of contacts per task.
 constexpr int kMaxSerialContacts = 256, kMaxSerialVelocities = 600, kContactsPerTask = 64;
 
 }  // namespace
-// Items grouped by a panel of the Hessian or by a block; items of a group keep their order.
-template <typename T>
-class ByGroup {
- public:
-  void Start() { given_.clear(); }
-  void Add(int group, const T& item) { given_.emplace_back(group, item); }
-  void Sort(int num_groups) {
-    ends_.assign(num_groups + 1, 0);
-    for (const auto& [group, item] : given_) ++ends_[group + 1];
-    std::partial_sum(ends_.begin(), ends_.end(), ends_.begin());
-    sorted_.resize(given_.size());
-    for (const auto& [group, item] : given_) sorted_[ends_[group]++] = item;
-  }
-  std::span<const T> of(int group) const {
-    // Sort() has advanced the start of each group to its end
-    const int begin = group == 0 ? 0 : ends_[group - 1];
-    return std::span(sorted_).subspan(begin, ends_[group] - begin);
-  }
-
- private:
-  std::vector<std::pair<int, T>> given_;
-  std::vector<T> sorted_;
-  std::vector<int> ends_;
-};
 
 // The iterate and everything that depends on it. Keeps its buffers, so iterations do not allocate.
 struct SapSolver::Workspace {
@@ -93,7 +75,7 @@ struct SapSolver::Workspace {
     row_gamma_.resize(rows);
     row_is_free_.resize(rows);
     previous_row_is_free_.resize(rows);
-    factored_ = false;
+    factored_ = is_any_factored_ = false;
     analysed_ = false;
     ForEachBlock([&](int b) {
       const SchurComplement& A = terms_.tangents()[b];
@@ -107,6 +89,7 @@ struct SapSolver::Workspace {
       for (std::size_t i = 0; i < size; ++i) diagonal[i] = 1 / std::sqrt(diagonal[i]);
     });
     is_sparse_ = SparseHessian::IsNeeded(*island_);
+    has_rough_guess_ = problem.has_rough_guess;
   }
 
   void SolveAgain(const SapOptions& options, SapResult* result) {
@@ -117,7 +100,8 @@ struct SapSolver::Workspace {
   void SolveRegularised(const SapOptions& options, SapResult* result) {
     options_ = &options;
     contacts_.Start(problem_->contacts, problem_->law);
-    factored_ = false;
+    has_rough_guess_ = false;  // starts from a solution
+    factored_ = is_any_factored_ = false;
     Solve(result, true);
   }
 
@@ -362,9 +346,13 @@ struct SapSolver::Workspace {
   }
 
   // Takes the first Newton step with the contact modes expected from the last time step. False,
-  // with the iterate unchanged, if no modes are known or the step does not reduce the cost.
+  // with the iterate unchanged, if no modes are known or the step does not reduce the cost. A rough
+  // guess is given up for the result of the step even if its cost is higher: modes that are nearly
+  // right are a better start than velocities.
   bool TakePredictedStep(SapResult* result) {
-    if (!contacts_.ProjectExpected(problem_->contacts)) return false;
+    const ContactLanes::Slip slip =
+        has_rough_guess_ ? ContactLanes::Slip::kAsExpected : ContactLanes::Slip::kAsGiven;
+    if (!contacts_.ProjectExpected(problem_->contacts, slip)) return false;
     const double before = cost_;
     guess_ = v_;
     FindGradient();
@@ -373,7 +361,8 @@ struct SapSolver::Workspace {
       const double slope = Slope(0, &unused);
       Advance(1);
       Evaluate();
-      if (cost_ < before && cost_ <= before + kSufficientDecrease * slope) {
+      const bool is_lower = cost_ < before && cost_ <= before + kSufficientDecrease * slope;
+      if (is_lower || (has_rough_guess_ && std::isfinite(cost_))) {
         left_ = 0;
         is_under_way_ = true;
         return true;
@@ -421,8 +410,12 @@ struct SapSolver::Workspace {
     const bool is_factored = !contacts_.TakeChanges() && factored_ &&
                              row_is_free_ == previous_row_is_free_ && terms_.empty();
     terms_.Linearise(v_);
-    if (!(is_sparse_ ? SolveSparse(is_factored) : SolveDense(is_factored))) return false;
-    if (!is_factored) {
+    is_inexact_ = false;
+    if (!(is_sparse_ ? SolveSparse(is_factored, result->residual) : SolveDense(is_factored)))
+      return false;
+    if (is_inexact_) {
+      factored_ = false;
+    } else if (!is_factored) {
       previous_row_is_free_ = row_is_free_;
       factored_ = true;
       ++result->factorisations;
@@ -457,7 +450,7 @@ struct SapSolver::Workspace {
     return true;
   }
 
-  bool SolveSparse(bool is_factored) {
+  bool SolveSparse(bool is_factored, double residual) {
     if (!analysed_) sparse_hessian_.Analyze(*island_);
     analysed_ = true;
     if (!is_factored) {
@@ -469,11 +462,33 @@ struct SapSolver::Workspace {
       });
       for (std::size_t k = 0; k < row_is_free_.size(); ++k)
         if (row_is_free_[k]) sparse_hessian_.AddRow(static_cast<int>(k), 1 / problem_->rows[k].R);
+      if (SolveByLastFactor(residual)) return true;
       if (!sparse_hessian_.Factor()) return false;
+      is_any_factored_ = true;
     }
     for (int i = 0; i < n_; ++i) dv_[i] = -gradient_[i];
     sparse_hessian_.Solve({dv_.data(), static_cast<std::size_t>(n_)});
     return true;
+  }
+
+  // Near the solution, H hardly differs from the H that was factored last: solves by conjugate
+  // gradients with its factor, unless this takes too long. Only from a rough guess, which takes
+  // several iterations anyway.
+  bool SolveByLastFactor(double residual) {
+    if (!has_rough_guess_ || !is_any_factored_ || residual > kReuseResidual) return false;
+    const auto multiply = [this](std::span<const double> from, std::span<double> to) {
+      sparse_hessian_.Multiply(from, to);
+    };
+    const auto precondition = [this](std::span<const double> from, std::span<double> to) {
+      std::ranges::copy(from, to.begin());
+      sparse_hessian_.Solve(to);
+    };
+    for (int i = 0; i < n_; ++i) permuted_[i] = -gradient_[i];
+    const std::size_t size = n_;
+    is_inexact_ =
+        conjugate_gradients_.Solve(multiply, precondition, {permuted_.data(), size},
+                                   kReuseTolerance, kMaxReuseProducts, {dv_.data(), size});
+    return is_inexact_;
   }
 
   // Analyses the couplings by contacts and rows, whether or not they carry an impulse now.
@@ -748,7 +763,10 @@ struct SapSolver::Workspace {
   double cost_ = 0, cost_size_ = 0, slope_A_ = 0, curvature_A_ = 0;
   double left_ = 0;  // fraction of the last full step that was not taken
   int cut_steps_ = 0;
-  bool is_under_way_ = false;
+  bool is_under_way_ = false, has_rough_guess_ = false;
+  ConjugateGradients conjugate_gradients_;
+  bool is_any_factored_ = false;  // some H of this problem, perhaps not the present one
+  bool is_inexact_ = false;       // the last direction
   bool factored_ = false, analysed_ = false, is_sparse_ = false;
 };
 
@@ -757,6 +775,7 @@ void ConvexProblem::Clear() {
   contacts.clear();
   rows.clear();
   terms.clear();
+  has_rough_guess = false;
 }
 
 SapSolver::SapSolver() : workspace_(std::make_unique<Workspace>()) {}

@@ -31,6 +31,7 @@ struct ConvexProblem {
     double slip = 0, lagged = 0;
     // impulse predicted from the step before [N·s]; zero: none
     Eigen::Vector3d expected = Eigen::Vector3d::Zero();
+    double expected_slip = 0;  // speed, used with a rough guess [m/s]
   };
   // A scalar constraint: γ = clamp((v̂ − r)/R, lower, upper) at the rate r = J v + b. Limits,
   // couplers, drives and dry friction are such rows.
@@ -48,6 +49,9 @@ struct ConvexProblem {
   std::vector<Row> rows;
   // φ of each block of the island, null where momentum is linear; empty: linear everywhere
   std::vector<const MomentumTerm*> terms;
+  // The guess is interpolated from velocities of the step before, not its solution: expected
+  // impulses and slips predict the modes of contacts better.
+  bool has_rough_guess = false;
 
   void Clear();  // keeps the memory
 };

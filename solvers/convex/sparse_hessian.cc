@@ -365,6 +365,14 @@ void SparseHessian::Add(std::size_t constraint, const Matrix3d& G) {
   }
 }
 
+void SparseHessian::Multiply(std::span<const double> x, std::span<double> y) {
+  x_.assign(3 * std::size_t(pattern_.num_nodes), 0.0);
+  y_.resize(x_.size());
+  for (std::size_t i = 0; i < x.size(); ++i) x_[places_[i]] = x[i];
+  matrix_.Multiply(x_, y_);
+  for (std::size_t i = 0; i < x.size(); ++i) y[i] = y_[places_[i]];
+}
+
 bool SparseHessian::Factor() {
   return factor_.Factor(matrix_, {});
 }

@@ -48,9 +48,12 @@ class SparseHessian {
            weights_.size() * sizeof(double);
   }
 
+  // y ← H x
+  void Multiply(std::span<const double> x, std::span<double> y);
+
   // False when H is not positive definite.
   bool Factor();
-  // x ← H⁻¹ x
+  // x ← H⁻¹ x, with H as it was when it was last factored
   void Solve(std::span<double> x);
 
  private:
@@ -116,7 +119,7 @@ class SparseHessian {
   std::vector<int> of_A_;  // block of H for each of A, block by block
   BlockMatrix matrix_;
   PartialCholesky factor_;
-  std::vector<double> x_;
+  std::vector<double> x_, y_;
 };
 
 }  // namespace pliant::solvers

@@ -18,6 +18,9 @@ struct WarmStart {
   // Last step's impulse of each persisting contact, rotated into its new frame and projected onto
   // its cone; zero for new contacts.
   std::vector<Eigen::Vector3d> contacts;
+  // Slip speed of each contact at the velocities of the State [m/s], where `v` is interpolated from
+  // these on a side of the contact (StepAbilities::map); 0 elsewhere.
+  std::vector<double> slips;
   // Last step's impulse of each row that existed and was stored (see KeepConstraintImpulses); zero
   // otherwise.
   std::vector<double> rows;

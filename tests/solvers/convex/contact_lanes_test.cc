@@ -64,5 +64,46 @@ TEST(ContactLanes, GiveTheBitsOfOneContactAtATime) {
   }
 }
 
+// The expected impulse and slip speed give back the derivative of the law at the velocity at which
+// they were found, whatever the present velocity is.
+TEST(ContactLanes, ExpectedImpulseAndSlipGiveTheSlopeWhereTheyWereFound) {
+  const Vector3d R(0.01, 0.01, 0.2);
+  std::vector<ConvexProblem::Contact> contacts(3);
+  const Vector3d found[3] = {{0.01, 0.005, 1.2}, {0.5, 1.2, 0.9}, {0.3, 0.1, -1.0}};
+  std::vector<ConeProjection> projections;
+  for (int c = 0; c < 3; ++c) {
+    contacts[c].R = R;
+    contacts[c].friction = 0.5;
+    projections.push_back(ProjectOntoFrictionCone(found[c].cwiseQuotient(R), R, 0.5));
+    contacts[c].expected = projections[c].gamma;
+    // of y_t = −v_t / R_t, the part beyond the cone
+    contacts[c].expected_slip = found[c].head<2>().norm() - R.x() * 0.5 * projections[c].gamma.z();
+  }
+  ASSERT_EQ(projections[0].mode, ConeMode::kStick);
+  ASSERT_EQ(projections[1].mode, ConeMode::kSlide);
+  ASSERT_EQ(projections[2].mode, ConeMode::kOpen);
+  ContactLanes lanes;
+  lanes.Start(contacts, nullptr);
+  for (int c = 0; c < 3; ++c) lanes.SetVelocity(c, Vector3d(-0.3, 0.2, 0.4));
+  ASSERT_TRUE(lanes.ProjectExpected(contacts, ContactLanes::Slip::kAsExpected));
+  // some roundings of quotients
+  for (int c = 0; c < 3; ++c)
+    EXPECT_LT((lanes.G(c) - projections[c].G).norm(), 1e-13 * R.cwiseInverse().norm()) << c;
+}
+
+TEST(ContactLanes, ContactsWithoutFrictionAreNotPredictedToStick) {
+  std::vector<ConvexProblem::Contact> contacts(1);
+  contacts[0].R = {0.01, 0.01, 0.2};
+  contacts[0].expected = {0, 0, 1};
+  ContactLanes lanes;
+  lanes.Start(contacts, nullptr);
+  lanes.SetVelocity(0, Vector3d(1, 0, 0.1));
+  ASSERT_TRUE(lanes.ProjectExpected(contacts, ContactLanes::Slip::kAsExpected));
+  // the rest of a step that reverses its slip
+  lanes.SetChange(0, Vector3d(2, 0, 0));
+  ASSERT_TRUE(lanes.ProjectAhead(1));
+  EXPECT_EQ(lanes.G(0)(0, 0), 0);
+}
+
 }  // namespace
 }  // namespace pliant::solvers

@@ -139,6 +139,37 @@ TEST_P(SapTest, WhatContactsAreExpectedToExertSavesIterationsAndChangesNoSolutio
   }
 }
 
+TEST_P(SapTest, ExpectedImpulsesReplaceARoughGuess) {
+  SapOptions options;
+  options.line_search = GetParam();
+  options.relative_tolerance = 1e-11;
+  const SapResult before = whole_.Solve(whole_.v_star(), options);
+  for (double& v : whole_.system.v_star) v *= 1.02;
+  std::mt19937 random(5);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  std::vector<double> guess = before.v;
+  for (double& v : guess) v += uniform(random);
+
+  // expect the last step's impulses, or arbitrary ones
+  for (const double sense : {1.0, 0.0}) {
+    for (std::size_t c = 0; c < before.gamma.size(); ++c) {
+      whole_.problem.contacts[c].expected =
+          sense > 0 ? before.gamma[c] : Vector3d(0.1, -2, static_cast<double>(c % 3));
+      const Vector3d v_c = CalcContactVelocity(whole_.system, static_cast<int>(c), before.v);
+      whole_.problem.contacts[c].expected_slip = sense > 0 ? v_c.head<2>().norm() : 0.3;
+    }
+    whole_.problem.has_rough_guess = false;
+    const SapResult from_guess = whole_.Solve(guess, options);
+    whole_.problem.has_rough_guess = true;
+    const SapResult result = whole_.Solve(guess, options);
+    ASSERT_TRUE(result.converged && from_guess.converged);
+    if (sense > 0) {
+      EXPECT_LT(2 * result.iterations, from_guess.iterations);
+    }
+    for (int i = 0; i < whole_.size(); ++i) EXPECT_NEAR(result.v[i], from_guess.v[i], 1e-8);
+  }
+}
+
 TEST_P(SapTest, AnIterationBudgetThatIsTooSmallIsReported) {
   SapOptions options;
   options.line_search = GetParam();
