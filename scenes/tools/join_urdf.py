@@ -21,6 +21,9 @@ ROBOTS = pathlib.Path(__file__).resolve().parents[1] / "robots"
 SHIPPED = [
     ("iiwa14", "iiwa_flange", "allegro_right", "0 0 0.095", "0 0 0", "iiwa_allegro"),
     ("iiwa14", "iiwa_flange", "wsg50", "0 0 0.085383", "1.5707963267948966 0 0", "iiwa_wsg"),
+    ("iiwa7", "iiwa_flange", "allegro_right", "0 0 0.095", "0 0 0", "iiwa7_allegro"),
+    ("iiwa7", "iiwa_flange", "wsg50", "0 0 0.085383", "1.5707963267948966 0 0", "iiwa7_wsg"),
+    ("iiwa7", "iiwa_flange", "wsg50_wide", "0 0 0.085383", "1.5707963267948966 0 0", "iiwa7_wsg_wide"),
 ]
 
 

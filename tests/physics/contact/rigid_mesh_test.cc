@@ -67,7 +67,7 @@ TEST(RigidMesh, MeshOnAWiderBodyTouchesWithItsCorners) {
     for (const bool on_cylinder : {false, true}) {
       ContactWorld world;
       if (on_cylinder) {
-        world.AddRigid(Cylinder{0.2, 0.1}, At(0, 0, -0.1));
+        world.AddRigid(Cylinder{0.2, 0.2}, At(0, 0, -0.1));
       } else {
         world.AddRigid(Box{{0.2, 0.2, 0.1}}, At(0, 0, -0.1));
       }

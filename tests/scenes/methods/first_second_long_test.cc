@@ -24,7 +24,9 @@ const SceneCourse kFirstSecond[] = {
     {"cube_on_slope", 200, true, {200, 200, 200, 200}},
     {"cylinder_press", 100, true, {100, 100, 100, 100}},
     {"dam_break", 300, true, {300, kTooSlow, kTooSlow, kRefused}},
+    {"dough_hand", 50, true, {50, kTooSlow, kTooSlow, kRefused}},
     {"dough_rolling", 100, true, {100, kTooSlow, kTooSlow, kRefused}},
+    {"dough_tearing", 100, true, {100, kTooSlow, kTooSlow, kRefused}},
     {"extension", 120, false, {120, 120, 120, 120}},
     {"fetch", 120, true, {120, 120, 120, 120}},
     {"fetch_drive", 120, true, {120, 120, 120, 120}},
@@ -50,6 +52,7 @@ const SceneCourse kFirstSecond[] = {
     {"tennis_ball", 25, true, {25, 25, 25, 25}},
     {"tennis_ball_drop", 25, false, {25, 25, 25, 25}},
     {"turned_grip", 10, true, {10, 8, 10, 10}},
+    {"water_pouring", 100, true, {100, kTooSlow, kTooSlow, kRefused}},
     {"yumi_cabinet", 400, true, {400, 397, 400, 400}},
 };
 

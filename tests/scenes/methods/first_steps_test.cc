@@ -26,7 +26,9 @@ const SceneCourse kFirstSteps[] = {
     {"cylinder_press", 25, true, {25, 25, 25, 25}},
     {"close_lift_shake", 25, true, {25, kTooSlow, kTooSlow, kRefused}},
     {"dam_break", 25, true, {25, kTooSlow, kTooSlow, kRefused}},
+    {"dough_hand", 10, true, {10, kTooSlow, kTooSlow, kRefused}},
     {"dough_rolling", 25, true, {25, kTooSlow, kTooSlow, kRefused}},
+    {"dough_tearing", 10, true, {10, kTooSlow, kTooSlow, kRefused}},
     {"extension", 25, false, {25, 25, 25, 25}},
     {"fetch", 25, true, {25, 25, 25, 25}},
     {"fetch_drive", 25, true, {25, 25, 25, 25}},
@@ -52,6 +54,7 @@ const SceneCourse kFirstSteps[] = {
     {"tennis_ball", 4, true, {4, 4, 4, 4}},
     {"tennis_ball_drop", 10, false, {10, 10, 10, 10}},
     {"turned_grip", 25, true, {25, 23, 25, 25}},
+    {"water_pouring", 10, true, {10, kTooSlow, kTooSlow, kRefused}},
     {"yumi_cabinet", 25, false, {25, 25, 25, 25}},
 };
 
