@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes scenes/dough_tearing.yaml and scenes/dough_rolling.yaml: two KUKA iiwa 7 work dough (Zong et al. 2024, §VII-B and C).
+"""Writes scenes/dough_tearing.yaml: two KUKA iiwa 7 tear a dough (Zong et al. 2024, §VII-B).
 
     python3 scenes/tools/make_dough.py
 """
@@ -7,7 +7,7 @@
 import math
 import pathlib
 
-from iiwa_motion import Arm, product, rotation, script, start, still
+from iiwa_motion import Arm, rotation, script, start, still
 
 SCENES = pathlib.Path(__file__).resolve().parents[1]
 ARM = """\
@@ -53,7 +53,8 @@ robots:
 
 def tearing():
     robots, lines = "", ""
-    for name, base, side in (("right", 0.0, -1), ("left", 0.58, 1)):
+    # the right gripper presses deeper: otherwise the dough would tear at both, into three parts
+    for name, base, side, closed in (("right", 0.0, -1, 0.032), ("left", 0.58, 1, 0.041)):
         arm = Arm([0, base, 0], 0, [0, 0, 0.085383 + 0.0825])  # the tool is the tip of the fingers
         at = lambda out, z: [0.555, 0.29 + side * (0.118 + out), z]
         low, high, lay = 0.006, 0.126, 0.02
@@ -65,7 +66,7 @@ def tearing():
                              opening=0.055, force=160)
         lines += script(name, times, values)
         lines += (f"  - {{target: {{gripper: {name}/gripper}}, times: [0, 0.35, 0.75, 2.4, 2.7], "
-                  "values: [-0.055, -0.055, -0.032, -0.032, -0.055]}\n")
+                  f"values: [-0.055, -0.055, {-closed}, {-closed}, -0.055]}}\n")
     return TEARING.format(robots=robots, script=lines)
 
 

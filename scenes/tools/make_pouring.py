@@ -8,7 +8,7 @@
 import math
 import pathlib
 
-from iiwa_motion import Arm, numbers, product, rotation, script, start, still
+from iiwa_motion import Arm, product, rotation, script, start
 
 SCENES = pathlib.Path(__file__).resolve().parents[1]
 RADIUS, HEIGHT, WALL, SIDES = 0.06, 0.18, 0.01, 48  # of the mug [m]
