@@ -107,8 +107,8 @@ def main():
     # the tool is the point of the hand about which the mug is held
     arm = Arm([0, 0, 0], 0, [HELD[0], 0, 0.095 + HELD[1]])
     pose = lambda time, dy, z, begin=0, end=0: (time, [x, y + dy, z], lambda s: tilted(begin + s * (end - begin)))
-    poses = [pose(0, 0, 0.29), pose(0.9, 0, 0.29), pose(1.5, 0.0, 0.45), pose(2.7, 0.06, 0.45, 0, 90), pose(4, 0.06, 0.45, 90, 150),
-             pose(5, 0.06, 0.45, 150, 150)]
+    poses = [pose(0, 0, 0.29), pose(0.9, 0, 0.29), pose(1.5, 0.0, 0.45), pose(2.1, 0.12, 0.45), pose(3.0, 0.12, 0.45, 0, 90),
+             pose(4, 0.12, 0.45, 90, 150), pose(5, 0.12, 0.45, 150, 150)]
     times, values = arm.follow(poses, [0, 1.2, 0, -1.6, 0, -1.2, 1.57])
     lines = script("robot", times, values)
     for joint, (open_, closed) in FINGERS.items():
