@@ -111,7 +111,7 @@ def still(matrix):
 
 
 def numbers(values, digits):
-    return "[" + ", ".join(f"{round(x, digits) + 0:g}" if digits < 5 else f"{round(x, digits) + 0:.7g}" for x in values) + "]"
+    return "[" + ", ".join(f"{round(x, digits) + 0:.7g}" for x in values) + "]"
 
 
 def script(robot, times, values):

@@ -14,8 +14,8 @@ class ConjugateGradients {
   using Operator = absl::FunctionRef<void(std::span<const double> from, std::span<double> to)>;
 
   // `multiply` computes H p, `precondition` P⁻¹ r with a positive definite P ≈ H; their arguments
-  // do not overlap. Ends when √(rᵀP⁻¹r), with the residual r = b − H x, is `tolerance` times that
-  // of b, and returns true; false when that takes more than `max_iterations` products.
+  // do not overlap. The residual is r = b − H x. True when √(rᵀP⁻¹r) has fallen to `tolerance`
+  // times its value at the start; false when it has not after `max_iterations` products.
   bool Solve(Operator multiply, Operator precondition, std::span<const double> b, double tolerance,
              int max_iterations, std::span<double> x);
   // Products in the last solve.

@@ -117,8 +117,8 @@ void CheckArchStands(FrictionScheme scheme) {
     EXPECT_LT(body.mass, 110.1);
   }
   int missed = RunAndCountMissed(0.2, &world);
-  // stones that still move by the residual of a step have further corners in reach now and then:
-  // where all steps converge, contacts are counted at rest
+  // stones that still move by the residual of a step have further corners in reach now and
+  // then. Where all steps converge, contacts are therefore counted at rest.
   const bool is_exact = scheme.may_miss == 0;
   if (!is_exact) {
     EXPECT_EQ(world.report().contacts.size(), 168u);

@@ -76,7 +76,7 @@ TEST(ContactLanes, ExpectedImpulseAndSlipGiveTheSlopeWhereTheyWereFound) {
     contacts[c].friction = 0.5;
     projections.push_back(ProjectOntoFrictionCone(found[c].cwiseQuotient(R), R, 0.5));
     contacts[c].expected = projections[c].gamma;
-    // of y_t = −v_t / R_t, the part beyond the cone
+    // y_t is −v_t / R_t; the slip speed is R_t times the part of it that is beyond the cone
     contacts[c].expected_slip = found[c].head<2>().norm() - R.x() * 0.5 * projections[c].gamma.z();
   }
   ASSERT_EQ(projections[0].mode, ConeMode::kStick);
@@ -86,7 +86,7 @@ TEST(ContactLanes, ExpectedImpulseAndSlipGiveTheSlopeWhereTheyWereFound) {
   lanes.Start(contacts, nullptr);
   for (int c = 0; c < 3; ++c) lanes.SetVelocity(c, Vector3d(-0.3, 0.2, 0.4));
   ASSERT_TRUE(lanes.ProjectExpected(contacts, ContactLanes::Slip::kAsExpected));
-  // some roundings of quotients
+  // the two ways round differently
   for (int c = 0; c < 3; ++c)
     EXPECT_LT((lanes.G(c) - projections[c].G).norm(), 1e-13 * R.cwiseInverse().norm()) << c;
 }
