@@ -25,6 +25,10 @@ void RecallContacts(const State& state, const std::vector<ContactPoint>& contact
   }
 }
 
+bool HasMap(const StepBlocks& blocks, int block) {
+  return block != kWorldBlock && blocks.abilities[block].map != nullptr;
+}
+
 // Slip speed of a contact, with the velocities of the State on sides that have a map, else v.
 double CalcSlip(const State& state, const StepBlocks& blocks, const Participation& participation,
                 const ContactPoint& point, const ConstraintSystem& system,
@@ -32,13 +36,13 @@ double CalcSlip(const State& state, const StepBlocks& blocks, const Participatio
   Vector3d velocity = contact.bias;
   for (const ConstraintSystem::Entry& entry : system.entries_of(contact)) {
     const Participation::Block& block = participation.blocks[entry.block];
-    if (blocks.abilities[block.block].map != nullptr) continue;
+    if (HasMap(blocks, block.block)) continue;
     const double* J = system.J(entry);
     for (int j = 0; j < entry.columns; ++j)
       velocity += v[block.first + entry.first + j] * Eigen::Map<const Vector3d>(J + 3 * j);
   }
   for (const Attachment* side : {&point.a, &point.b}) {
-    if (side->block == kWorldBlock || blocks.abilities[side->block].map == nullptr) continue;
+    if (!HasMap(blocks, side->block)) continue;
     const Vector3d of_side = blocks.model.abilities[side->block].nodes->CalcPointVelocity(
         blocks.model.StateOf(state, side->block), *side);
     velocity += (side == &point.b ? 1.0 : -1.0) * (point.R_WC.transpose() * of_side);
@@ -50,12 +54,10 @@ void RecallSlips(const State& state, const StepBlocks& blocks, const Participati
                  const std::vector<ContactPoint>& contacts, const ConstraintSystem& system,
                  WarmStart* warm_start) {
   warm_start->slips.assign(contacts.size(), 0.0);
-  const auto has_map = [&](const Attachment& side) {
-    return side.block != kWorldBlock && blocks.abilities[side.block].map != nullptr;
-  };
   for (std::size_t c = 0; c < contacts.size(); ++c) {
     // only a contact that bore an impulse is predicted to slip
-    if (warm_start->contacts[c].z() > 0 && (has_map(contacts[c].a) || has_map(contacts[c].b)))
+    if (warm_start->contacts[c].z() > 0 &&
+        (HasMap(blocks, contacts[c].a.block) || HasMap(blocks, contacts[c].b.block)))
       warm_start->slips[c] = CalcSlip(state, blocks, participation, contacts[c], system,
                                       system.contacts[c], warm_start->v);
   }
