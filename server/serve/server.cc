@@ -179,6 +179,15 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServeOptions& option
   service.store = std::move(store);
   parts->handlers = std::make_unique<Handlers>(std::move(service));
   parts->handlers->RecoverWorlds();
+  // before anyone can connect: a client that came back would be told that there is no such world
+  if (scene != nullptr) {
+    auto reservation = parts->handlers->registry().Reserve(kDefaultWorld);
+    if (!reservation.ok()) return reservation.status();
+    // start in real time, so that waiting pages see it run from its first frame
+    auto host = parts->handlers->registry().Open(
+        *std::move(reservation), physics::World(std::move(scene)), {ClockMode::Kind::kRealTime, 1});
+    if (!host.ok()) return host.status();
+  }
 
   HttpGateway::Options http;
   http.bind = options.bind;
@@ -207,14 +216,6 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServeOptions& option
   if (!grpc.ok()) return PortTaken(grpc.status(), "--grpc-port");
   parts->grpc = *std::move(grpc);
 
-  if (scene != nullptr) {
-    auto reservation = parts->handlers->registry().Reserve(kDefaultWorld);
-    if (!reservation.ok()) return reservation.status();
-    // start in real time, so that waiting pages see it run from its first frame
-    auto host = parts->handlers->registry().Open(
-        *std::move(reservation), physics::World(std::move(scene)), {ClockMode::Kind::kRealTime, 1});
-    if (!host.ok()) return host.status();
-  }
   if (parts->certificates != nullptr) {
     parts->renewing = RealTimeline().Start(
         [certificates = parts->certificates, said = absl::Status()]() mutable {

@@ -22,6 +22,7 @@
 #include "tests/server/host/test_scene.h"
 #include "tests/server/serve/program.h"
 #include "tests/server/serve/server_test_base.h"
+#include "tests/server/serve/socket_client.h"
 
 namespace pliant::server {
 namespace {
@@ -77,6 +78,35 @@ TEST_F(Process, FirstLineSaysWhereAndSigtermEndsItWithStreamsOpen) {
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(10));
   context.TryCancel();
   stream->Finish();
+}
+
+// A client that comes back to a server that was started again must not be told that the server's
+// only world does not exist.
+TEST_F(Process, TheWorldOfItsSceneStandsBeforeItListens) {
+  const auto first = Run({"serve", "--grpc-port", "0", "--http-port", "0"});
+  const auto ports = ParseReady(first->ReadLine());
+  ASSERT_TRUE(ports.has_value()) << Errors();
+  first->Signal(SIGTERM);
+  ASSERT_EQ(first->Wait(), 0) << Errors();
+  const auto server =
+      Run({"serve", "--grpc-port", "0", "--http-port", ports->second, "--scene", scene_});
+  boost::asio::io_context io;
+  std::unique_ptr<SocketClient> client;
+  const Clock::time_point end = Clock::now() + std::chrono::seconds(60);
+  while (client == nullptr && Clock::now() < end) {
+    try {
+      client =
+          std::make_unique<SocketClient>(&io, std::stoi(ports->second), std::chrono::seconds(60));
+    } catch (const boost::system::system_error&) {
+      // it does not listen yet
+    }
+  }
+  ASSERT_NE(client, nullptr) << Errors();
+  v1::GetWorldRequest request;
+  request.set_name("worlds/default");
+  google::rpc::Status status;
+  client->Call<v1::World>("WorldService/GetWorld", request, &status);
+  EXPECT_EQ(status.code(), 0) << status.message();
 }
 
 TEST_F(Process, SigintEndsItToo) {
