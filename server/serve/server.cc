@@ -179,7 +179,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServeOptions& option
   service.store = std::move(store);
   parts->handlers = std::make_unique<Handlers>(std::move(service));
   parts->handlers->RecoverWorlds();
-  // before anyone can connect: a client that came back would be told that there is no such world
+  // before anyone can connect: a client that came back would find no such world
   if (scene != nullptr) {
     auto reservation = parts->handlers->registry().Reserve(kDefaultWorld);
     if (!reservation.ok()) return reservation.status();

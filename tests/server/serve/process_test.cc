@@ -80,8 +80,7 @@ TEST_F(Process, FirstLineSaysWhereAndSigtermEndsItWithStreamsOpen) {
   stream->Finish();
 }
 
-// A client that comes back to a server that was started again must not be told that the server's
-// only world does not exist.
+// A client that comes back to a server that was started again must find the world of its scene.
 TEST_F(Process, TheWorldOfItsSceneStandsBeforeItListens) {
   const auto first = Run({"serve", "--grpc-port", "0", "--http-port", "0"});
   const auto ports = ParseReady(first->ReadLine());
