@@ -11,7 +11,10 @@
 #include "physics/mpm/kernel.h"
 #include "physics/mpm/nonlinear_part.h"
 #include "physics/mpm/particle_transfer.h"
+#include "solvers/linalg/elimination_order.h"
 #include "solvers/linalg/grid/grid_dissection.h"
+#include "solvers/linalg/iterative/conjugate_gradients.h"
+#include "solvers/linalg/iterative/swept_matrix.h"
 #include "solvers/linalg/partial_cholesky.h"
 
 namespace pliant::physics {
@@ -25,6 +28,12 @@ constexpr double kFreeTolerance = 1e-8;
 // Residual that is accepted, and reported, if rounding prevents a smaller one.
 constexpr double kStallTolerance = 1e-6;
 constexpr int kMaxFreeIterations = 100;
+// Relative residual of a direction by conjugate gradients, and the most products that it takes.
+constexpr double kFreeDirectionTolerance = 1e-3;
+constexpr int kMaxFreeProducts = 500;
+// Additions and multiplications of a factorisation beyond which conjugate gradients take less time.
+// Linear materials are factored once per step, others in every iteration.
+constexpr double kMaxOperations = 1e10, kMaxLinearOperations = 2e11;
 // Part of the predicted decrease that a step must achieve.
 constexpr double kSufficientDecrease = 1e-4;
 constexpr int kMaxHalvings = 40;
@@ -42,6 +51,8 @@ double Dot(std::span<const double> x, std::span<const double> y) {
 // If all of its nodes participate in a convex problem, the step eliminates none of them and adds
 // the nonlinear part of its balance to that problem, whose Newton iterations factor A + JᵀGJ. This
 // has the sparsity of A, since the nodes of a contact lie in one cell, which A couples already.
+// Where a factor would cost too much, all nodes participate too, and systems are solved by
+// conjugate gradients.
 class ParticleStep final : public BlockStep, public NonlinearBalance, public VelocityMap {
  public:
   explicit ParticleStep(std::shared_ptr<const ParticleModel> model)
@@ -92,22 +103,24 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
   // A convex potential that is not quadratic becomes part of the contact problem, so that all nodes
   // participate.
   void ExtendParticipants(std::vector<int>* groups) const override {
-    if (nonlinear_.is_zero()) return;
+    if (nonlinear_.is_zero() && !is_large_) return;
     groups->resize(A_.pattern->num_nodes);
     std::iota(groups->begin(), groups->end(), 0);
   }
   absl::Status Factor(std::span<const int> participants) override {
-    is_whole_ = false;
+    is_whole_ = is_free_ = false;
     return FactorAs(participants, solvers::ComplementForm::kDense, true);
   }
   absl::Status Reduce(std::span<const int> participants) override {
-    is_whole_ =
-        !nonlinear_.is_zero() && static_cast<int>(participants.size()) == A_.pattern->num_nodes;
+    is_whole_ = (!nonlinear_.is_zero() || is_large_) &&
+                static_cast<int>(participants.size()) == A_.pattern->num_nodes;
     if (is_whole_) return absl::OkStatus();
+    is_free_ = is_large_ && participants.empty();
+    if (is_free_) return SolveFreeMotion();
     return FactorAs(participants, solvers::ComplementForm::kSparseWherePays, false);
   }
   solvers::SchurComplement schur_complement() const override {
-    if (is_whole_) return {&A_, order_};
+    if (is_whole_) return {&A_, is_large_ ? std::span<const int>() : order_};
     return factor_.schur_complement();
   }
 
@@ -132,7 +145,7 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
 
   void CalcFreeMotion(std::span<double> v_star) const override {
     const std::vector<int>& participants = factor_.participants();
-    if (participants.empty()) return Complete({}, v_star);
+    if (is_free_ || participants.empty()) return Complete({}, v_star);
     dv_p_.resize(3 * participants.size());
     factor_.SolveForParticipants(dv_p_);
     for (std::size_t k = 0; k < dv_p_.size(); ++k) {
@@ -142,8 +155,8 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
   }
 
   void Complete(std::span<const double> v_p, std::span<double> v) const override {
-    if (is_whole_) {
-      std::ranges::copy(v_p, v.begin());
+    if (is_whole_ || is_free_) {
+      std::ranges::copy(is_whole_ ? v_p : v_linear_, v.begin());
       return;
     }
     const std::vector<int>& participants = factor_.participants();
@@ -232,6 +245,8 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
     A_.values.resize(9 * grid.pattern().rows.size());
     const std::span<const int> order = dissection_.FindOrder(grid.nodes(), grid.pattern());
     order_.assign(order.begin(), order.end());
+    is_large_ = solvers::TakesMoreOperations(*A_.pattern, order_,
+                                             is_linear_ ? kMaxLinearOperations : kMaxOperations);
     is_pattern_new_ = true;
   }
 
@@ -401,13 +416,17 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
       if (!is_solved && report_.iterations == kMaxFreeIterations) return NotConverged("after");
       negated_.resize(residual_.size());
       for (std::size_t i = 0; i < residual_.size(); ++i) negated_[i] = -residual_[i];
-      if (!factor_.Factor(A_, {}, solvers::ComplementForm::kDense, negated_)) {
+      if (is_free_ && is_solved) return absl::OkStatus();
+      direction_.resize(residual_.size());
+      const bool is_definite =
+          is_free_ ? FindDirectionIteratively()
+                   : factor_.Factor(A_, {}, solvers::ComplementForm::kDense, negated_);
+      if (!is_definite) {
         return absl::InternalError(
             absl::StrCat("its tangent matrix is not positive definite; ", DescribeWorst()));
       }
       if (is_solved) return absl::OkStatus();
-      direction_.resize(residual_.size());
-      factor_.Complete({}, direction_);
+      if (!is_free_) factor_.Complete({}, direction_);
       const double slope = Dot(residual_, direction_);
       bool is_accepted = false;
       double length = 1;
@@ -430,6 +449,13 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
       v_linear_.swap(trial_);
       if (absl::Status status = LineariseThere(); !status.ok()) return status;
     }
+  }
+
+  bool FindDirectionIteratively() {
+    if (!swept_.Set(A_)) return false;
+    conjugate_gradients_.Solve(&swept_, negated_, kFreeDirectionTolerance, kMaxFreeProducts,
+                               direction_);
+    return true;
   }
 
   // ‖D m‖ / max(‖D A v‖, ‖D h f‖), D = diag(A)^(−1/2), as in the whole step (han2023 §VI).
@@ -494,7 +520,11 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
   solvers::GridDissection dissection_;
   std::vector<int> order_;
   solvers::PartialCholesky factor_;
+  solvers::SweptMatrix swept_;
+  solvers::ConjugateGradients conjugate_gradients_;
   bool is_pattern_new_ = false;   // not yet given to factor_
+  bool is_large_ = false;         // too large to factor
+  bool is_free_ = false;          // nothing participates, and v_linear_ is the free motion
   bool is_whole_ = false;         // all nodes participate, and none is eliminated
   std::vector<double> momentum_;  // see AddExternalForces
   std::vector<double> applied_;   // impulses of applied forces

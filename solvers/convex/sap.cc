@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "solvers/convex/by_group.h"
-#include "solvers/convex/conjugate_gradients.h"
 #include "solvers/convex/contact_jacobian.h"
 #include "solvers/convex/contact_lanes.h"
 #include "solvers/convex/coupled_parts.h"
@@ -38,10 +37,12 @@ constexpr double kSufficientDecrease = 1e-4;
 // Their evaluation is expensive, and they are smooth, so Newton's full step is nearly the best one.
 constexpr double kExactSlope = 1e-8, kTermsSlope = 0.05;
 
-// Relative residual of the problem below which directions are computed with the last factor, their
-// own relative tolerance, and the number of products after which factoring again is cheaper.
-constexpr double kReuseResidual = 1e-2, kReuseTolerance = 1e-3;
-constexpr int kMaxReuseProducts = 6;
+// Relative residual of the problem below which directions are computed with the last factor, and
+// the number of products after which factoring again is cheaper. Relative tolerance of such
+// directions and of those of problems that are too large to factor, and the most products of the
+// latter.
+constexpr double kReuseResidual = 1e-2, kDirectionTolerance = 1e-3;
+constexpr int kMaxReuseProducts = 6, kMaxProducts = 500;
 
 // Contacts and velocities up to which threads do not pay off, and the number of contacts per task.
 constexpr int kMaxSerialContacts = 256, kMaxSerialVelocities = 600, kContactsPerTask = 64;
@@ -462,8 +463,8 @@ struct SapSolver::Workspace {
       });
       for (std::size_t k = 0; k < row_is_free_.size(); ++k)
         if (row_is_free_[k]) sparse_hessian_.AddRow(static_cast<int>(k), 1 / problem_->rows[k].R);
-      if (SolveByLastFactor(residual)) return true;
-      if (!sparse_hessian_.Factor()) return false;
+      if (SolveIteratively(residual)) return true;
+      if (sparse_hessian_.is_large() || !sparse_hessian_.Factor()) return false;
       is_any_factored_ = true;
     }
     for (int i = 0; i < n_; ++i) dv_[i] = -gradient_[i];
@@ -471,23 +472,18 @@ struct SapSolver::Workspace {
     return true;
   }
 
-  // Near the solution, H hardly differs from the H that was factored last: solves by conjugate
-  // gradients with its factor, unless this takes too long. Only from a rough guess, which takes
+  // Solves by conjugate gradients if H is too large to factor, where a direction that is cut off
+  // still descends. Also near the solution, where H hardly differs from the H that was factored
+  // last, with that factor, unless this takes too long; only from a rough guess, which takes
   // several iterations anyway.
-  bool SolveByLastFactor(double residual) {
-    if (!has_rough_guess_ || !is_any_factored_ || residual > kReuseResidual) return false;
-    const auto multiply = [this](std::span<const double> from, std::span<double> to) {
-      sparse_hessian_.Multiply(from, to);
-    };
-    const auto precondition = [this](std::span<const double> from, std::span<double> to) {
-      std::ranges::copy(from, to.begin());
-      sparse_hessian_.Solve(to);
-    };
+  bool SolveIteratively(double residual) {
+    const bool is_near = has_rough_guess_ && is_any_factored_ && residual <= kReuseResidual;
+    if (!sparse_hessian_.is_large() && !is_near) return false;
     for (int i = 0; i < n_; ++i) permuted_[i] = -gradient_[i];
     const std::size_t size = n_;
-    is_inexact_ =
-        conjugate_gradients_.Solve(multiply, precondition, {permuted_.data(), size},
-                                   kReuseTolerance, kMaxReuseProducts, {dv_.data(), size});
+    const int max_products = sparse_hessian_.is_large() ? kMaxProducts : kMaxReuseProducts;
+    is_inexact_ = sparse_hessian_.SolveIteratively({permuted_.data(), size}, kDirectionTolerance,
+                                                   max_products, {dv_.data(), size});
     return is_inexact_;
   }
 
@@ -764,7 +760,6 @@ struct SapSolver::Workspace {
   double left_ = 0;  // fraction of the last full step that was not taken
   int cut_steps_ = 0;
   bool is_under_way_ = false, has_rough_guess_ = false;
-  ConjugateGradients conjugate_gradients_;
   bool is_any_factored_ = false;  // some H of this problem, perhaps not the present one
   bool is_inexact_ = false;       // the last direction
   bool factored_ = false, analysed_ = false, is_sparse_ = false;

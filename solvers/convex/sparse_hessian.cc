@@ -38,7 +38,7 @@ void SparseHessian::Analyze(const IslandView& island) {
     std::swap(pattern_, new_pattern_);
     order_.swap(new_order_);
     matrix_.values.resize(9 * pattern_.rows.size());
-    factor_.SetPattern(&pattern_, order_);
+    if (!is_large_) factor_.SetPattern(&pattern_, order_);
   }
   FindTargets();
 }
@@ -228,7 +228,12 @@ void SparseHessian::FindPattern() {
     }
   }
 
+  is_large_ = std::ranges::any_of(island_->blocks, [&](int k) {
+    const SchurComplement& A = island_->system->blocks[k].A;
+    return A.sparse != nullptr && A.order.empty();
+  });
   new_order_.clear();
+  if (is_large_) return;
   for (const bool is_sparse : {true, false}) {
     for (int b = 0; b < island_->num_blocks(); ++b) {
       const IslandView::Block& block = island_->block(b);
@@ -365,12 +370,25 @@ void SparseHessian::Add(std::size_t constraint, const Matrix3d& G) {
   }
 }
 
-void SparseHessian::Multiply(std::span<const double> x, std::span<double> y) {
+bool SparseHessian::SolveIteratively(std::span<const double> b, double tolerance,
+                                     int max_iterations, std::span<double> x) {
+  if (is_large_ && !swept_.Set(matrix_)) return false;
   x_.assign(3 * std::size_t(pattern_.num_nodes), 0.0);
   y_.resize(x_.size());
-  for (std::size_t i = 0; i < x.size(); ++i) x_[places_[i]] = x[i];
-  matrix_.Multiply(x_, y_);
-  for (std::size_t i = 0; i < x.size(); ++i) y[i] = y_[places_[i]];
+  for (std::size_t i = 0; i < b.size(); ++i) x_[places_[i]] = b[i];
+  const auto multiply = [this](std::span<const double> from, std::span<double> to) {
+    matrix_.Multiply(from, to);
+  };
+  const auto precondition = [this](std::span<const double> from, std::span<double> to) {
+    std::ranges::copy(from, to.begin());
+    factor_.Solve(to);
+  };
+  const bool is_solved =
+      is_large_
+          ? conjugate_gradients_.Solve(&swept_, x_, tolerance, max_iterations, y_)
+          : conjugate_gradients_.Solve(multiply, precondition, x_, tolerance, max_iterations, y_);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = y_[places_[i]];
+  return is_solved || is_large_;
 }
 
 bool SparseHessian::Factor() {

@@ -8,6 +8,8 @@
 #include <Eigen/Core>
 
 #include "solvers/linalg/block_matrix.h"
+#include "solvers/linalg/iterative/conjugate_gradients.h"
+#include "solvers/linalg/iterative/swept_matrix.h"
 #include "solvers/linalg/partial_cholesky.h"
 #include "solvers/problem/island_view.h"
 
@@ -48,8 +50,14 @@ class SparseHessian {
            weights_.size() * sizeof(double);
   }
 
-  // y ← H x
-  void Multiply(std::span<const double> x, std::span<double> y);
+  // True if a block gives no elimination order, since it is too large to factor.
+  bool is_large() const { return is_large_; }
+
+  // x ≈ H⁻¹ b by conjugate gradients, preconditioned by the last factor, or by Gauss–Seidel sweeps
+  // if H is too large to factor. False if H is not positive definite, or if this takes more than
+  // `max_iterations` products; a large H is satisfied with what they achieve.
+  bool SolveIteratively(std::span<const double> b, double tolerance, int max_iterations,
+                        std::span<double> x);
 
   // False when H is not positive definite.
   bool Factor();
@@ -119,6 +127,9 @@ class SparseHessian {
   std::vector<int> of_A_;  // block of H for each of A, block by block
   BlockMatrix matrix_;
   PartialCholesky factor_;
+  bool is_large_ = false;
+  SweptMatrix swept_;
+  ConjugateGradients conjugate_gradients_;
   std::vector<double> x_, y_;
 };
 

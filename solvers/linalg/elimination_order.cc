@@ -165,6 +165,46 @@ EliminationTree FindEliminationTree(const BlockPattern& pattern, const std::vect
   return FindTree(MakeAdjacency(pattern), order);
 }
 
+bool TakesMoreOperations(const BlockPattern& pattern, std::span<const int> order, double limit) {
+  const std::size_t n = order.size();
+  // full columns may be few enough
+  const double full = 3 * static_cast<double>(n);
+  if (full * full * full / 3 <= limit) return false;
+  // neighbours of each node with lower numbers; the pattern has the others
+  std::vector<int> starts(n + 2, 0), lower(pattern.rows.size() - n);
+  const auto for_each_pair = [&](const auto& visit) {
+    for (std::size_t j = 0; j < n; ++j)
+      for (int k = pattern.column_starts[j] + 1; k < pattern.column_starts[j + 1]; ++k)
+        visit(static_cast<int>(j), pattern.rows[k]);
+  };
+  for_each_pair([&](int, int i) { ++starts[i + 2]; });
+  for (std::size_t i = 0; i < n; ++i) starts[i + 2] += starts[i + 1];
+  for_each_pair([&](int j, int i) { lower[starts[i + 1]++] = j; });
+
+  // as in FindTree
+  std::vector<int> parents(n, -1), visited_for(n, -1), num_rows(n, 0);
+  double operations = 0;
+  for (const int node : order) {
+    visited_for[node] = node;
+    const auto follow = [&](std::span<const int> neighbours) {
+      for (const int neighbour : neighbours) {
+        if (visited_for[neighbour] < 0) continue;
+        for (int at = neighbour; visited_for[at] != node; at = parents[at]) {
+          if (parents[at] < 0) parents[at] = node;
+          visited_for[at] = node;
+          // from 3 (3 m + 3)² to 3 (3 m + 6)²
+          operations += 27 * (2 * ++num_rows[at] + 1);
+        }
+      }
+    };
+    follow(std::span(lower).subspan(starts[node], starts[node + 1] - starts[node]));
+    const int first = pattern.column_starts[node] + 1;
+    follow(std::span(pattern.rows).subspan(first, pattern.column_starts[node + 1] - first));
+    if (operations > limit) return true;
+  }
+  return false;
+}
+
 void AddAncestors(const std::vector<int>& parents, std::vector<char>* marks,
                   std::vector<int>* nodes) {
   std::vector<char>& is_in = *marks;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "solvers/linalg/block_matrix.h"
@@ -26,6 +27,10 @@ struct EliminationTree {
   std::vector<int> num_rows;  // below the diagonal
 };
 EliminationTree FindEliminationTree(const BlockPattern& pattern, const std::vector<int>& order);
+
+// True if a factorisation in this order takes more than `limit` additions and multiplications. Needs
+// no more memory than the pattern has, and counts up to the limit only.
+bool TakesMoreOperations(const BlockPattern& pattern, std::span<const int> order, double limit);
 
 // Adds all ancestors to `nodes`; both ascending. The result can be eliminated last without changing
 // the order of the other nodes, and so without additional fill. `marks` is work space.

@@ -17,7 +17,8 @@ struct SchurComplement {
 
   std::span<const double> dense;
   const BlockMatrix* sparse = nullptr;  // instead of `dense`; a node is three rows
-  std::span<const int> order;           // fill-reducing order of its nodes
+  // fill-reducing order of its nodes; empty if it is too large to factor
+  std::span<const int> order;
 };
 
 }  // namespace pliant::solvers

@@ -59,6 +59,15 @@ TEST(EliminationOrder, OfNodesWithoutNeighboursIsAnyOrder) {
   EXPECT_EQ(FindEliminationOrder(MakeBlockPattern(3, {})), (std::vector<int>{0, 1, 2}));
 }
 
+TEST(EliminationOrder, KnowsWhetherItTakesMoreOperations) {
+  for (const BlockPattern& pattern : {MakeGrid(12, 12, 12, false), MakeGrid(300, 3, 2, true)}) {
+    const std::vector<int> order = FindEliminationOrder(pattern);
+    const double operations = CountOperations(pattern, order, {});
+    EXPECT_TRUE(TakesMoreOperations(pattern, order, 0.8 * operations));
+    EXPECT_FALSE(TakesMoreOperations(pattern, order, 1.25 * operations));
+  }
+}
+
 // Minimum degree does well on a slender ring, unless nodes all around it must come last.
 TEST(EliminationOrder, SweepsAlongARingOnlyWhereNoNodesAreKeptForLast) {
   const BlockPattern ring = MakeGrid(60, 3, 3, true);

@@ -1,4 +1,4 @@
-#include "solvers/convex/conjugate_gradients.h"
+#include "solvers/linalg/iterative/conjugate_gradients.h"
 
 #include <algorithm>
 
@@ -36,6 +36,14 @@ bool ConjugateGradients::Solve(Operator multiply, Operator precondition, std::sp
     for (std::size_t i = 0; i < n; ++i) p_[i] = z_[i] + beta * p_[i];
   }
   return true;
+}
+
+bool ConjugateGradients::Solve(SweptMatrix* A, std::span<const double> b, double tolerance,
+                               int max_iterations, std::span<double> x) {
+  return Solve(
+      [A](std::span<const double> from, std::span<double> to) { A->Multiply(from, to); },
+      [A](std::span<const double> from, std::span<double> to) { A->Precondition(from, to); }, b,
+      tolerance, max_iterations, x);
 }
 
 }  // namespace pliant::solvers

@@ -1,4 +1,4 @@
-#include "solvers/convex/conjugate_gradients.h"
+#include "solvers/linalg/iterative/conjugate_gradients.h"
 
 #include <random>
 
