@@ -11,12 +11,12 @@ SCENES = pathlib.Path(__file__).resolve().parents[1]
 FREQUENCY, SECONDS, EVERY = 2.0, 5.0, 0.025  # [Hz], [s], time between entries [s]
 
 
-def shake(start, amplitude):
+def shake(start, amplitude, seconds=SECONDS):
     """Times and offsets of a sine that swells and ebbs within half a second."""
     times, offsets = [], []
-    for k in range(round(SECONDS / EVERY) + 1):
+    for k in range(round(seconds / EVERY) + 1):
         t = k * EVERY
-        swell = min(1.0, t / 0.5, (SECONDS - t) / 0.5)
+        swell = min(1.0, t / 0.5, (seconds - t) / 0.5)
         times.append(round(start + t, 3))
         offsets.append(amplitude * swell * swell * (3 - 2 * swell) * math.sin(2 * math.pi * FREQUENCY * t))
     return times, offsets

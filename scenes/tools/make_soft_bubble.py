@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes scenes/soft_bubble_teddy.yaml and the meshes of the bear and of the bubble in scenes/meshes/soft_bubble.
+"""Writes scenes/soft_bubble_teddy.yaml, scenes/dough_bubble.yaml, and the meshes of the bear and of the bubble in
+scenes/meshes/soft_bubble.
 
     python3 scenes/tools/make_soft_bubble.py
 """
@@ -71,8 +72,8 @@ FINGER = """\
       motion: KINEMATIC
       pose: {position: [X, 0, Z]}
       shapes:
-        - {box: {size: [0.012, 0.12, 0.086]}, pose: {position: [BACK, 0, 0]}}
-        - {box: {size: [0.012, 0.03, 0.06]}, pose: {position: [BACK, 0, 0.073]}}
+        - {box: {size: [DEPTH, 0.12, 0.086]}, pose: {position: [BACK, 0, 0]}}
+        - {box: {size: [DEPTH, NECK, 0.06]}, pose: {position: [BACK, 0, 0.073]}}
   - name: bubble_SIDE
     deformable:
       mesh: {file: meshes/soft_bubble/bubble.vtk}
@@ -81,24 +82,28 @@ FINGER = """\
       damping: {beta: 0.01}
       attachments: [{to: finger_SIDE, within: {box: {size: [1, 1, 1.0e-6]}}}]
 """
-TAIL = """\
+PALM = """\
   - name: palm
     rigid:
       motion: KINEMATIC
       pose: {position: [0, 0, PALM]}
-      shapes: [{box: {size: [0.24, 0.07, 0.05]}}]
+      shapes: [{box: {size: [WIDTH, 0.07, 0.05]}}]
+"""
+PAIRS = """\
+pairs:
+  - {bodies: [bubble_left, finger_left], enabled: false}
+  - {bodies: [bubble_right, finger_right], enabled: false}
+script:
+"""
+BEAR = """\
   - name: bear
     deformable:
       mesh: {file: meshes/soft_bubble/bear.vtk}
       pose: {position: [0, 0, BEAR]}
       material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e4, poissons_ratio: 0.4, density: 100}
       damping: {beta: 0.01}
-pairs:
-  - {bodies: [bubble_left, finger_left], enabled: false}
-  - {bodies: [bubble_right, finger_right], enabled: false}
-script:
 """
-PROBES = """\
+BEAR_PROBES = """\
 probes:
   - {name: bear, position: {body: bear}}
   - {name: gripper, position: {body: palm}}
@@ -106,6 +111,83 @@ probes:
   - {name: strain, field: {body: bear, measure: VON_MISES_STRAIN, reduce: MAX}}
   - {name: volume_ratio, field: {body: bear, measure: VOLUME_RATIO, reduce: MIN}}
 """
+
+
+DOUGH_HEAD = """\
+# A gripper with soft bubbles closes on a block of dough, lifts it from the table, shakes it sideways by ± 2 cm at 2 Hz and
+# holds it by friction (with the bubbles of Han et al. 2023, §VII-C, and the dough of Zong et al. 2024, §VII-B).
+# To see: the bubbles flatten and leave dents in the dough, which sinks by 3 mm as its weight shears them, but does not slip;
+# with --set contact.friction=0.02 it slips from between them and stays on the table.
+# Made by scenes/tools/make_soft_bubble.py.
+name: dough_bubble
+time_step: 0.01
+grid: {cell_size: 0.016}
+contact: {friction: 1}
+bodies:
+  - {name: table, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
+"""
+DOUGH = """\
+  - name: dough
+    particles:
+      fill: {box: {size: [0.08, 0.08, 0.08]}}
+      per_cell: 8
+      pose: {position: [0, 0, 0.04]}
+      material: {model: VON_MISES, youngs_modulus: 1.0e5, poissons_ratio: 0.2, yield_stress: 6000, density: 1000}
+"""
+DOUGH_PROBES = """\
+probes:
+  - {name: dough, position: {body: dough}}
+  - {name: lowest, extent: {body: dough, direction: [0, 0, -1], quantile: 0.95}}
+  - {name: gripper, position: {body: palm}}
+  - {name: grip, contact_force: {body: dough, with: bubble_left}}
+  - {name: table, contact_force: {body: dough, with: table}}
+  - {name: support, contact_force: {body: dough}}   # by all that touches it
+  - {name: bubble, field: {body: bubble_left, measure: VON_MISES_STRAIN, reduce: MAX}}
+  - {name: volume, volume: {body: dough}}
+  - {name: plastic, field: {body: dough, measure: PLASTIC_STRAIN, reduce: MAX}}
+"""
+PALM_HEIGHT = GRIP_HEIGHT + 0.128  # [m]
+
+
+def gripper(depth, neck, width):
+    """Fingers of a depth, with bubbles, on necks; and a palm of a width [m]."""
+    text = ""
+    for side, sign in (("left", -1), ("right", 1)):
+        text += (FINGER.replace("SIDE", side).replace("X", number(sign * OPEN)).replace("Z", number(GRIP_HEIGHT))
+                 .replace("BACK", number(sign * depth / 2)).replace("DEPTH", number(depth)).replace("NECK", number(neck))
+                 .replace("TURN", number(-sign * 90)))
+    return text + PALM.replace("PALM", number(PALM_HEIGHT)).replace("WIDTH", number(width))
+
+
+def motion(path):
+    """Script of a path: time, offset of the gripper along y and z, distance of each finger from the middle."""
+    text, times = "", [t for t, *_ in path]
+    for name, place in (("finger_left", lambda y, z, d: (-d, y, GRIP_HEIGHT + z)), ("finger_right", lambda y, z, d: (d, y, GRIP_HEIGHT + z)),
+                        ("palm", lambda y, z, d: (0, y, PALM_HEIGHT + z))):
+        values = [f"[{', '.join(number(x) for x in place(*offset))}]" for _, *offset in path]
+        text += entry(f"{{pose: {name}}}", times, values)
+    return text
+
+
+def teddy():
+    # close, lift, two shakes, put down, open, leave
+    path = [(0, 0, 0, OPEN), (0.3, 0, 0, OPEN), (1.3, 0, 0, CLOSED), (1.5, 0, 0, CLOSED), (2.7, 0, LIFT, CLOSED)]
+    times, offsets = shake(3.2, 0.05)
+    path += [(t, y, LIFT, CLOSED) for t, y in zip(times, offsets)]
+    times, offsets = shake(8.7, 0.05)
+    path += [(t, 0, LIFT + z, CLOSED) for t, z in zip(times, offsets)]
+    path += [(14.2, 0, LIFT, CLOSED), (15.4, 0, 0.0, CLOSED), (15.8, 0, 0.0, CLOSED), (16.6, 0, 0.0, OPEN), (17.4, 0, LIFT, OPEN)]
+    return HEAD + gripper(0.012, 0.03, 0.24) + BEAR.replace("BEAR", number(TABLE - 0.06 * HEIGHT)) + PAIRS + motion(path) + BEAR_PROBES
+
+
+def dough():
+    # close, lift, shake, hold
+    lift = 0.12
+    path = [(0, 0, 0, OPEN), (0.1, 0, 0, OPEN), (0.7, 0, 0, CLOSED), (0.8, 0, 0, CLOSED), (1.5, 0, lift, CLOSED)]
+    times, offsets = shake(1.6, 0.02, 1.0)
+    path += [(t, y, lift, CLOSED) for t, y in zip(times, offsets)]
+    # fingers are thicker than two cells: dough on both sides of a thinner one would share grid nodes
+    return DOUGH_HEAD + gripper(0.033, 0.033, 0.256) + DOUGH + PAIRS + motion(path) + DOUGH_PROBES
 
 
 def main():
@@ -121,26 +203,9 @@ def main():
         vertices = [tuple(scale * x for x in p) for p in vertices]
         (folder / f"{name}.vtk").write_text(vtk(f"a {name}, made by scenes/tools/make_soft_bubble.py", vertices, cells))
 
-    text = HEAD
-    for side, sign in (("left", -1), ("right", 1)):
-        text += (FINGER.replace("SIDE", side).replace("X", number(sign * OPEN)).replace("Z", number(GRIP_HEIGHT))
-                 .replace("BACK", number(sign * 0.006)).replace("TURN", number(-sign * 90)))
-    palm = GRIP_HEIGHT + 0.128
-    text += TAIL.replace("PALM", number(palm)).replace("BEAR", number(TABLE - 0.06 * HEIGHT))
-
-    # close, lift, two shakes, put down, open, leave: offset of the gripper along y and z, and of each finger from the middle
-    path = [(0, 0, 0, OPEN), (0.3, 0, 0, OPEN), (1.3, 0, 0, CLOSED), (1.5, 0, 0, CLOSED), (2.7, 0, LIFT, CLOSED)]
-    times, offsets = shake(3.2, 0.05)
-    path += [(t, y, LIFT, CLOSED) for t, y in zip(times, offsets)]
-    times, offsets = shake(8.7, 0.05)
-    path += [(t, 0, LIFT + z, CLOSED) for t, z in zip(times, offsets)]
-    path += [(14.2, 0, LIFT, CLOSED), (15.4, 0, 0.0, CLOSED), (15.8, 0, 0.0, CLOSED), (16.6, 0, 0.0, OPEN), (17.4, 0, LIFT, OPEN)]
-    times = [t for t, *_ in path]
-    for name, place in (("finger_left", lambda y, z, d: (-d, y, GRIP_HEIGHT + z)), ("finger_right", lambda y, z, d: (d, y, GRIP_HEIGHT + z)),
-                        ("palm", lambda y, z, d: (0, y, palm + z))):
-        values = [f"[{', '.join(number(x) for x in place(*offset))}]" for _, *offset in path]
-        text += entry(f"{{pose: {name}}}", times, values)
-    (SCENES / "soft_bubble_teddy.yaml").write_text(text + PROBES)
+    (SCENES / "soft_bubble_teddy.yaml").write_text(teddy())
+    (SCENES / "dough_bubble.yaml").write_text(dough())
 
 
-main()
+if __name__ == "__main__":
+    main()

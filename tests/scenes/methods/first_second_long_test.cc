@@ -24,6 +24,7 @@ const SceneCourse kFirstSecond[] = {
     {"cube_on_slope", 200, true, {200, 200, 200, 200}},
     {"cylinder_press", 100, true, {100, 100, 100, 100}},
     {"dam_break", 300, true, {300, kTooSlow, kTooSlow, kRefused}},
+    {"dough_bubble", 100, true, {100, kTooSlow, kTooSlow, kRefused}},
     {"dough_hand", 50, true, {50, kTooSlow, kTooSlow, kRefused}},
     {"dough_rolling", 100, true, {100, kTooSlow, kTooSlow, kRefused}},
     {"dough_tearing", 100, true, {100, kTooSlow, kTooSlow, kRefused}},

@@ -26,6 +26,7 @@ const SceneCourse kFirstSteps[] = {
     {"cylinder_press", 25, true, {25, 25, 25, 25}},
     {"close_lift_shake", 25, true, {25, kTooSlow, kTooSlow, kRefused}},
     {"dam_break", 25, true, {25, kTooSlow, kTooSlow, kRefused}},
+    {"dough_bubble", 10, true, {10, 10, 10, kRefused}},
     {"dough_hand", 10, true, {10, kTooSlow, kTooSlow, kRefused}},
     {"dough_rolling", 25, true, {25, kTooSlow, kTooSlow, kRefused}},
     {"dough_tearing", 10, true, {10, kTooSlow, kTooSlow, kRefused}},
