@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -254,10 +255,9 @@ constexpr ExplicitRun kExplicitShakes[] = {
     {"shake_explicit_fine", 0.00125, 25, Exchange::kSubstep},
 };
 
-ordered_json ShakeByExplicit(const ExplicitRun& run, double friction, int max_steps,
-                             ordered_json row) {
-  auto scene =
-      LoadExplicit("close_lift_shake", run, {absl::StrCat("contact.friction=", friction)}, &row);
+ordered_json ShakeByExplicit(const ExplicitRun& run, const std::vector<std::string>& overrides,
+                             int max_steps, ordered_json row) {
+  auto scene = LoadExplicit("close_lift_shake", run, overrides, &row);
   if (!scene.ok()) return row;
   const double start = PositionOf(scene->world(), "panels/carriage").z();
   Slip slip;
@@ -287,17 +287,17 @@ void AddZong2024Figures(const std::string& only, int max_steps, ordered_json* ro
   add("panels_convex", [&](const ordered_json& row) { return HoldByConvex({}, max_steps, row); });
   for (const ExplicitRun& run : kExplicitPanels)
     add(run.name, [&](const ordered_json& row) { return HoldByExplicit(run, max_steps, row); });
-  const double with = 1, without = 0.1;  // friction that holds the cube, and that does not
-  add("shake_convex", [&](const ordered_json& row) { return ShakeByConvex(with, max_steps, row); });
-  add("shake_slippery_convex",
-      [&](const ordered_json& row) { return ShakeByConvex(without, max_steps, row); });
-  for (const ExplicitRun& run : kExplicitShakes) {
+  for (const auto& [name, friction] :
+       {std::pair("shake_convex", 1.0), std::pair("shake_slippery_convex", 0.1)})
+    add(name, [&](const ordered_json& row) { return ShakeByConvex(friction, max_steps, row); });
+  const auto shake = [&](const ExplicitRun& run, const std::vector<std::string>& overrides) {
     add(run.name,
-        [&](const ordered_json& row) { return ShakeByExplicit(run, with, max_steps, row); });
-  }
-  constexpr ExplicitRun kSlippery = {"shake_slippery_explicit", 0.01, 100, Exchange::kSubstep};
-  add(kSlippery.name,
-      [&](const ordered_json& row) { return ShakeByExplicit(kSlippery, without, max_steps, row); });
+        [&](const ordered_json& row) { return ShakeByExplicit(run, overrides, max_steps, row); });
+  };
+  for (const ExplicitRun& run : kExplicitShakes) shake(run, {});
+  shake({"shake_slippery_explicit", 0.01, 100, Exchange::kSubstep}, {"contact.friction=0.1"});
+  // a middle cube as light as the soft ones
+  shake({"shake_light_explicit", 0.01, 100, Exchange::kSubstep}, {"bodies[1].rigid.density=100"});
 }
 
 }  // namespace pliant::benchmarks
