@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "benchmarks/measure.h"
+#include "benchmarks/particles/zong2024_figures.h"
 #include "benchmarks/suite.h"
 #include "physics/scene/scene.h"
 #include "physics/world/world.h"
@@ -120,6 +121,7 @@ ordered_json RunZong2024(const std::string& only, int max_steps) {
     std::fprintf(stderr, "%s\n", line.scene);
     rows.push_back(RunPaperLine(line, max_steps));
   }
+  AddZong2024Figures(only, max_steps, &rows);
   return rows;
 }
 
