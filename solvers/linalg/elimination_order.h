@@ -28,8 +28,8 @@ struct EliminationTree {
 };
 EliminationTree FindEliminationTree(const BlockPattern& pattern, const std::vector<int>& order);
 
-// True if a factorisation in this order takes more than `limit` additions and multiplications. Needs
-// no more memory than the pattern has, and counts up to the limit only.
+// True if a factorisation in this order takes more than `limit` additions and multiplications. It
+// needs no more memory than the pattern has, and counts up to the limit only.
 bool TakesMoreOperations(const BlockPattern& pattern, std::span<const int> order, double limit);
 
 // Adds all ancestors to `nodes`; both ascending. The result can be eliminated last without changing
