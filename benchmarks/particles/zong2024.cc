@@ -33,7 +33,7 @@ constexpr PaperLine kPaperLines[] = {
     {"close_lift_shake", 0.025, 3.5, 3456, 1576.0, 1.94, 60},
     {"dough_tearing", 0.0225, 3.2, 1647, 2974.7, 0, 120},
     {"dough_bubble", 0.016, 2.8, 0, 0, 0, 0},
-    {"dough_rolling", 0.018, 3.2, 5863, 5827.3, 0, 250},
+    {"dough_rolling", 0.018, 4.2, 5863, 5827.3, 0, 250},
     {"water_pouring", 0.024, 5, 791, 1468.1, 0.85, 30},
     {"dam_break", 0.025, 0.4, 0, 0, 0, 0},
 };

@@ -25,27 +25,39 @@ TEST(DoughTearing, StretchesWhatDoesNotYield) {
   EXPECT_EQ(FindParts(ParticlesOf(world, "dough"), 0.0225).size(), 1u);
 }
 
-// A pin rolls over dough by friction alone, and leaves it as high as its lower side. It sinks in by
-// more than its radius and pushes dough ahead, so that it turns by 0.68 of its travel / radius.
+// Two arms roll a pin over dough, forth and back and deeper each time, and friction alone turns it.
+// A pass that thins dough from h₀ to h₁ moves it ahead by up to 1 − h₁/h₀ of the travel, since its
+// volume stays. The pin turns by about h₁/h₀ of its travel / radius: 0.90, 0.89, 0.91, 0.88, 0.95.
 TEST(DoughRolling, TurnsThePinByFriction) {
-  World world = LoadShipped("dough_rolling");
+  // with an override, because the fingers are thin for the grid and `check` says so
+  World world = LoadShipped("dough_rolling", {"pairs[0].friction=1"});
   const double volume = ReadNumber(world, "volume");
-  RunUntil(0.6, &world);
-  const double turned = ReadNumber(world, "turned"), travel = ReadNumber(world, "travel");
-  RunUntil(1.6, &world);
-  const double rolled = (ReadNumber(world, "travel") - travel) / 0.03;
-  EXPECT_GT(rolled, 4);
-  EXPECT_GT(std::abs(ReadNumber(world, "turned") - turned), 0.6 * rolled);
+  double rolled = 0, turned = 0;
+  for (int pass = 0; pass < 5; ++pass) {
+    RunUntil(0.4 + 0.7 * pass, &world);
+    const double x = ReadNumber(world, "pin"), angle = ReadNumber(world, "turned");
+    RunUntil(1.05 + 0.7 * pass, &world);
+    const double path = (ReadNumber(world, "pin") - x) / 0.03;
+    EXPECT_GT(std::abs(path), 5) << pass;
+    EXPECT_GT((ReadNumber(world, "turned") - angle) / path, 0.85) << pass;
+    rolled += std::abs(path);
+    turned += std::abs(ReadNumber(world, "turned") - angle);
+  }
+  EXPECT_GT(turned, 0.9 * rolled);
+  EXPECT_LT(turned, rolled);
   EXPECT_NEAR(ReadNumber(world, "volume") / volume, 1, 0.01);
+
+  // the dough is as high as the pin's lower side
   double top = 0;
   for (const Vector3d& p : ParticlesOf(world, "dough"))
     if (std::abs(p.x()) < 0.02 && std::abs(p.y()) < 0.03) top = std::max(top, p.z());
-  EXPECT_NEAR(top, 0.06, 0.018 / 4);
+  EXPECT_NEAR(top, Read(world, "pin").at(2) - 0.03, 0.018 / 4);
 }
 
 TEST(DoughRolling, DoesNotTurnThePinWithoutFriction) {
-  World world = LoadShipped("dough_rolling", {"contact.friction=0"});
-  RunUntil(1.2, &world);
+  World world = LoadShipped("dough_rolling", {"pairs[0].friction=0"});
+  RunUntil(1.05, &world);
+  EXPECT_GT(ReadNumber(world, "pin"), 0.07);
   EXPECT_LT(std::abs(ReadNumber(world, "turned")), 0.1);
 }
 

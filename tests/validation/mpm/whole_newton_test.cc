@@ -33,11 +33,12 @@ bodies:
       pose: {position: [0.11, 0.01, 0.1044]}
       material: {youngs_modulus: 1.0e5, poissons_ratio: 0.3, density: 800}
 robots:
-  - name: pin
-    file: $ROOT/scenes/robots/rolling_pin.urdf
-    pose: {position: [0, 0, 0.1090]}
+  - name: panels
+    file: $ROOT/scenes/robots/panels.urdf
+    pose: {position: [0.031, 0, 0.1290]}
+    joint_positions: {close_left: 0.15, close_right: -0.1}
     actuators:
-      - {joint: "travel|height", pd: {stiffness: 2.0e4, damping: 400, gravity_compensation: true}}
+      - {joint: "lift|close_.*", pd: {stiffness: 2.0e4, damping: 400, gravity_compensation: true}}
 )",
               {{"$MATERIAL", material}, {"$ROOT", PLIANT_SOURCE_DIR}});
 }
