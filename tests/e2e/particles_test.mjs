@@ -39,6 +39,8 @@ before(async () => {
   browser = await launchBrowser();
   page = await openViewer(browser, server.url);
   await resetWorld(page);
+  // the world ran until the page was open, and water may have run far off the table by then
+  await page.click('#home');
 });
 
 after(async () => {

@@ -1,4 +1,5 @@
 // Entry point of the viewer: connects link, scene, input and panels, and draws.
+import type { Box3 } from 'three';
 import './style.css';
 import { Driver, type Driven } from './drive/driver';
 import { Hooks } from './hooks';
@@ -92,7 +93,8 @@ const bar = new ClockBar({
     bodies.showSurface(on);
     stage.invalidate();
   },
-  resetView: () => stage.resetView(),
+  // bodies may be far from where they were when the page was opened
+  resetView: () => fitView(bodies.measure()),
 });
 const driver = new Driver(
   {
@@ -175,6 +177,10 @@ function showWorld(world: WorldInfo): void {
   stage.invalidate();
 }
 
+function fitView(box: Box3 | null): void {
+  if (box) stage.fit(box, (eye) => bodies.hidden(eye));
+}
+
 function showFrame(frame: FrameInfo, now: number): void {
   const { buffers, fit } = bodies.apply(frame);
   const shown = bodies.coloured.filter((body) => body.latest?.measure === measure);
@@ -184,7 +190,7 @@ function showFrame(frame: FrameInfo, now: number): void {
   lastFrameAt = now;
   bodies.colour(range);
   bodies.showContacts(frame.contacts);
-  if (fit) stage.fit(fit, (eye) => bodies.hidden(eye));
+  fitView(fit);
   stage.invalidate();
 
   const stoppedBefore = latest?.stopped;

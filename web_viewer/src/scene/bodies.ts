@@ -275,8 +275,8 @@ export class Bodies {
     return { info, group, placed: false };
   }
 
-  // Returns the box for the camera to fit, or null until all bodies are placed.
-  private measure(): Box3 | null {
+  // Returns the box of the world as it is now for the camera to fit, or null until all bodies are placed.
+  measure(): Box3 | null {
     const bodies = [...this.rigid.map(({ placed }) => placed), ...this.coloured.map(({ latest }) => latest !== null)];
     if (!bodies.every(Boolean)) return null;
     const moving: Box3[] = this.coloured.map(({ bounds }) => bounds);

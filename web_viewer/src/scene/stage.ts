@@ -25,8 +25,6 @@ export class Stage {
   readonly controls: OrbitControls;
   readonly software: boolean; // software rendering: expensive shading is left out
   private readonly sun = new DirectionalLight('#fff2e2', 2.3);
-  private home = new Box3(new Vector3(-0.2, -0.2, 0), new Vector3(0.2, 0.2, 0.2));
-  private homeTurn = 0;
   private needsDraw = true;
   private resized = true; // the drawing buffer does not have its new size yet
   private pixelRatio: number;
@@ -76,7 +74,7 @@ export class Stage {
     this.controls.zoomSpeed = 0.7;
     this.controls.addEventListener('change', () => this.invalidate());
     new ResizeObserver(() => this.markResized()).observe(canvas);
-    this.fit(this.home);
+    this.fit(new Box3(new Vector3(-0.2, -0.2, 0), new Vector3(0.2, 0.2, 0.2)));
   }
 
   invalidate(): void {
@@ -90,15 +88,9 @@ export class Stage {
 
   // Fits the camera to `box` and lights it. The view is from above the front right, or from a side where less is `hidden`.
   fit(box: Box3, hidden: ((eye: Vector3) => number) | null = null): void {
-    this.home = box.clone();
-    this.homeTurn = hidden ? chooseTurn((turn) => hidden(this.look(box, turn))) : 0;
-    this.look(box, this.homeTurn);
-    this.light(box, this.homeTurn);
-    this.invalidate();
-  }
-
-  resetView(): void {
-    this.look(this.home, this.homeTurn);
+    const turn = hidden ? chooseTurn((tried) => hidden(this.look(box, tried))) : 0;
+    this.look(box, turn);
+    this.light(box, turn);
     this.invalidate();
   }
 
