@@ -21,7 +21,7 @@ struct Obstacle {
   double friction = 0;
 };
 
-// What particles hand to a rigid body.
+// Impulse of the particles on a rigid body.
 struct ObstacleImpulse {
   Eigen::Vector3d linear = Eigen::Vector3d::Zero();   // W [N·s]
   Eigen::Vector3d angular = Eigen::Vector3d::Zero();  // about the centre of mass, W [N·m·s]

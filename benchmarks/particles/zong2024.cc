@@ -4,12 +4,10 @@
 #include <cmath>
 #include <cstdio>
 
-#include "absl/strings/str_cat.h"
-
 #include "benchmarks/measure.h"
+#include "benchmarks/particles/shipped_scene.h"
 #include "benchmarks/particles/zong2024_figures.h"
 #include "benchmarks/suite.h"
-#include "physics/scene/scene.h"
 #include "physics/world/world.h"
 
 namespace pliant::benchmarks {
@@ -51,20 +49,13 @@ int CountParticles(const physics::Model& model) {
 
 ordered_json RunPaperLine(const PaperLine& line, int max_steps) {
   ordered_json row{{"case", line.scene}, {"cell_size", line.cell_size}};
-  physics::SceneOptions options;
-  options.overrides = {"sleeping=false"};
-  const physics::SceneResult scene = physics::LoadSceneFile(
-      absl::StrCat(PLIANT_SOURCE_DIR "/scenes/", line.scene, ".yaml"), options);
-  if (!scene.ok()) {
-    row["note"] =
-        scene.messages.empty() ? "the scene does not load" : Format(scene.messages.front());
-    return row;
-  }
+  const auto model = LoadShipped(line.scene, {}, &row);
+  if (model == nullptr) return row;
   ForgetPeakMemory();
   const double before = ReadPeakMemory();
-  World world(scene.model);
-  const int particles = CountParticles(*scene.model);
-  const double h = scene.model->time_step;
+  World world(model);
+  const int particles = CountParticles(*model);
+  const double h = model->time_step;
   int count = static_cast<int>(std::lround(line.seconds / h));
   if (max_steps > 0) count = std::min(count, max_steps);
   std::vector<double> seconds, contacts;

@@ -11,7 +11,7 @@
 
 #include "benchmarks/measure.h"
 #include "benchmarks/particles/explicit_scene.h"
-#include "physics/scene/scene.h"
+#include "benchmarks/particles/shipped_scene.h"
 #include "physics/world/body_motion.h"
 #include "physics/world/probes.h"
 
@@ -23,10 +23,6 @@ using nlohmann::ordered_json;
 using physics::World;
 
 constexpr double kGravity = 9.81;  // [m/s²]
-
-std::string PathOf(const std::string& scene) {
-  return absl::StrCat(PLIANT_SOURCE_DIR "/scenes/", scene, ".yaml");
-}
 
 Vector3d ReadProbe(const World& world, const std::string& name) {
   for (const physics::Probe& probe : world.model().probes) {
@@ -81,19 +77,17 @@ void AddRipple(const std::string& name, const std::vector<double>& force, ordere
 
 // Figure 3: the distance that the ball has come down the slope, and its analytical value.
 ordered_json RollBall(double friction, int max_steps, ordered_json row) {
-  physics::SceneOptions options;
-  options.overrides = {"sleeping=false", absl::StrCat("contact.friction=", friction)};
-  const physics::SceneResult scene =
-      physics::LoadSceneFile(PathOf("particle_ball_on_slope"), options);
-  if (!scene.ok()) return row;
-  World world(scene.model);
+  const auto model =
+      LoadShipped("particle_ball_on_slope", {absl::StrCat("contact.friction=", friction)}, &row);
+  if (model == nullptr) return row;
+  World world(model);
   const Vector3d start = ReadProbe(world, "position");
   // 45°: it rolls where μ ≥ 2/7 tan θ
   const double along = kGravity * std::sqrt(0.5);
   const double acceleration = friction >= 2.0 / 7 ? along / 1.4 : along * (1 - friction);
   std::vector<double> times, distances;
   Advance(
-      1, scene.model->time_step, max_steps, [&] { return world.Step(); },
+      1, model->time_step, max_steps, [&] { return world.Step(); },
       [&](double t) {
         times.push_back(t);
         distances.push_back((ReadProbe(world, "position") - start)
@@ -137,17 +131,13 @@ struct PanelForces {
   }
 };
 
-ordered_json HoldByConvex(const std::vector<std::string>& overrides, int max_steps,
-                          ordered_json row) {
-  physics::SceneOptions options;
-  options.overrides = overrides;
-  options.overrides.push_back("sleeping=false");
-  const physics::SceneResult scene = physics::LoadSceneFile(PathOf("particle_panels"), options);
-  if (!scene.ok()) return row;
-  World world(scene.model);
+ordered_json HoldByConvex(int max_steps, ordered_json row) {
+  const auto model = LoadShipped("particle_panels", {}, &row);
+  if (model == nullptr) return row;
+  World world(model);
   PanelForces forces;
   Advance(
-      PanelForces::kEnd, scene.model->time_step, max_steps, [&] { return world.Step(); },
+      PanelForces::kEnd, model->time_step, max_steps, [&] { return world.Step(); },
       [&](double t) { forces.Record(t, -ReadProbe(world, "left")); }, &row);
   forces.Write(&row);
   return row;
@@ -164,7 +154,7 @@ absl::StatusOr<ExplicitScene> LoadExplicit(const std::string& scene, const Expli
                                            std::vector<std::string> overrides, ordered_json* row) {
   overrides.push_back(absl::StrCat("time_step=", run.time_step));
   absl::StatusOr<ExplicitScene> loaded =
-      ExplicitScene::Load(PathOf(scene), std::move(overrides), run.substeps, run.exchange);
+      ExplicitScene::Load(PathOfShipped(scene), std::move(overrides), run.substeps, run.exchange);
   if (!loaded.ok()) {
     (*row)["note"] = loaded.status().message();
     return loaded;
@@ -201,8 +191,8 @@ ordered_json HoldByExplicit(const ExplicitRun& run, int max_steps, ordered_json 
   return row;
 }
 
-// How far the heavy cube slips down between the soft ones, from 0.5 s on, when the panels start to
-// lift, and how high it is at the end.
+// Slip of the heavy cube downwards between the soft ones, from 0.5 s on, when the panels start to
+// lift, and its height at the end.
 class Slip {
  public:
   // Heights of the cube and of the panels' carriage [m].
@@ -231,14 +221,13 @@ class Slip {
 constexpr double kShakeSeconds = 3.5;
 
 ordered_json ShakeByConvex(double friction, int max_steps, ordered_json row) {
-  physics::SceneOptions options;
-  options.overrides = {"sleeping=false", absl::StrCat("contact.friction=", friction)};
-  const physics::SceneResult scene = physics::LoadSceneFile(PathOf("close_lift_shake"), options);
-  if (!scene.ok()) return row;
-  World world(scene.model);
+  const auto model =
+      LoadShipped("close_lift_shake", {absl::StrCat("contact.friction=", friction)}, &row);
+  if (model == nullptr) return row;
+  World world(model);
   Slip slip;
   Advance(
-      kShakeSeconds, scene.model->time_step, max_steps, [&] { return world.Step(); },
+      kShakeSeconds, model->time_step, max_steps, [&] { return world.Step(); },
       [&](double t) {
         slip.Record(t, PositionOf(world, "heavy").z(), ReadProbe(world, "carriage").x());
       },
@@ -284,7 +273,7 @@ void AddZong2024Figures(const std::string& only, int max_steps, ordered_json* ro
     add(absl::StrCat("ball_friction_", friction),
         [&](const ordered_json& row) { return RollBall(friction, max_steps, row); });
   }
-  add("panels_convex", [&](const ordered_json& row) { return HoldByConvex({}, max_steps, row); });
+  add("panels_convex", [&](const ordered_json& row) { return HoldByConvex(max_steps, row); });
   for (const ExplicitRun& run : kExplicitPanels)
     add(run.name, [&](const ordered_json& row) { return HoldByExplicit(run, max_steps, row); });
   for (const auto& [name, friction] :
