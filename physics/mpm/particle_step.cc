@@ -204,7 +204,8 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
 
   void AppendRows(const Attachment& attachment, BlockRows* rows) const override {
     for (int n = 0; n < attachment.nodes.size(); ++n) {
-      const ParticleTransfer::GridWeights of = transfer_.FindGridWeights(attachment.nodes.node(n));
+      const ParticleTransfer::GridWeights of =
+          transfer_.FindContactWeights(attachment.nodes.node(n), attachment.p_W);
       for (int k = 0; k < of.count; ++k) {
         double* J = rows->Append(of.nodes[k], 3);
         J[0] = J[4] = J[8] = attachment.nodes.weight(n) * of.weights[k];

@@ -19,11 +19,6 @@ using Eigen::Vector3d;
 // Grid nodes around a surface point that have less than this fraction of the largest mass are left
 // out of its interpolation: contact alone would determine their motion.
 constexpr double kMinMassRatio = 1e-3;
-// Time constant with which the volume ratio of a liquid relaxes towards the density of its cells
-// [s].
-constexpr double kDensityTime = 0.05;
-// Fill fraction of the cells around a particle above which they count as full.
-constexpr double kFull = 0.95;
 // Particles per task.
 constexpr int kParticlesPerTask = 256;
 
@@ -34,16 +29,24 @@ bool IsWithin(const GridOptions& grid, const Vector3d& x) {
 }  // namespace
 
 ParticleTransfer::ParticleTransfer(const ParticleModel* model)
-    : model_(*model), has_liquid_(std::ranges::any_of(model->bodies, [](const ParticleBody& body) {
-        return body.material->is_liquid();
-      })) {}
+    : model_(*model),
+      has_liquid_(std::ranges::any_of(
+          model->bodies, [](const ParticleBody& body) { return body.material->is_liquid(); })),
+      spread_(model) {}
 
 absl::Status ParticleTransfer::Begin(const BlockState& base, double h) {
   q0_.assign(base.q.begin(), base.q.end());
+  node_v0_.assign(base.v.begin(), base.v.end());
   if (absl::Status status = Place(base); !status.ok()) return status;
   StartParticles(base, h);
   Collect(base.v);
-  if (has_liquid_ && model_.grid.is_corrected) CorrectVolumeRatios(h);
+  if (spreads_liquid()) {
+    spread_.Evaluate(*this, h);
+    for (int p = 0; p < model_.num_particles; ++p) {
+      double& J = starts_[p].state.J;
+      J = spread_.CorrectVolumeRatio(p, J);
+    }
+  }
   return absl::OkStatus();
 }
 
@@ -116,47 +119,6 @@ void ParticleTransfer::Collect(std::span<const double> v) {
     v0_[i] = masses_[i / 3] > 0 ? v0_[i] / masses_[i / 3] : 0;
 }
 
-// The volume ratio of a liquid follows the divergence of velocity at its particles, which does not
-// resolve their clustering. It is therefore relaxed towards the density of the surrounding cells:
-// it decreases if they are overfull, and increases only if all are full, since a cell that is not
-// may be at the surface or cut by a wall.
-void ParticleTransfer::CorrectVolumeRatios(double h) {
-  constexpr double kShare[] = {1.0 / 6, 2.0 / 3, 1.0 / 6};  // of a kernel's integral, per cell
-  const double size = model_.grid.cell_size, cell_volume = size * size * size;
-  // per node: mean fill of its cells, limited to 1 each, and unlimited
-  filled_.assign(2 * masses_.size(), 0.0);
-  for (const ActiveGrid::Cell& cell : grid_.cells()) {
-    double fill = 0;
-    for (int i = cell.first; i < cell.first + cell.count; ++i) {
-      const int p = particle_at(i);
-      const double ratio = model_.material_of(p).is_liquid() ? 1 : starts_[p].state.F.determinant();
-      fill += model_.particle_volume[p] * ratio / cell_volume;
-    }
-    for (int a = 0; a < kKernelNodes; ++a) {
-      const double share = kShare[a / 9] * kShare[a / 3 % 3] * kShare[a % 3];
-      const std::size_t node = 2 * std::size_t(cell.nodes[a]);
-      filled_[node] += share * std::min(fill, 1.0);
-      filled_[node + 1] += share * fill;
-    }
-  }
-  const double rate = std::min(1.0, h / kDensityTime);
-  for (const ActiveGrid::Cell& cell : grid_.cells()) {
-    for (int i = cell.first; i < cell.first + cell.count; ++i) {
-      const int p = particle_at(i);
-      if (!model_.material_of(p).is_liquid()) continue;
-      const Kernel kernel = MakeKernel(p, cell);
-      double limited = 0, fill = 0;
-      for (int a = 0; a < kKernelNodes; ++a) {
-        limited += kernel.w[a] * filled_[2 * std::size_t(cell.nodes[a])];
-        fill += kernel.w[a] * filled_[2 * std::size_t(cell.nodes[a]) + 1];
-      }
-      double& J = starts_[p].state.J;
-      const double of_cells = limited / fill;
-      if (of_cells < J || limited > kFull) J += rate * (of_cells - J);
-    }
-  }
-}
-
 void ParticleTransfer::Gather(const ActiveGrid::Cell& cell, std::span<const double> v,
                               NodeVectors* nodes) {
   for (int a = 0; a < kKernelNodes; ++a)
@@ -164,10 +126,33 @@ void ParticleTransfer::Gather(const ActiveGrid::Cell& cell, std::span<const doub
 }
 
 ParticleTransfer::GridWeights ParticleTransfer::FindGridWeights(int node) const {
-  GridWeights result;
+  const bool is_particle = model_.particle_of_node[node] >= 0;
+  if (is_particle && !is_active_[node]) return {};
+  return FindGridWeightsAt(PositionOf(node), is_particle ? 0 : kMinMassRatio);
+}
+
+// The pressure in a liquid acts on the nodes of the grid as Σ V p ∇w. At a wall, a force with the
+// weights of the place where a particle's ball touches is in equilibrium with it; with those of
+// the particle itself it is not, and the liquid would flow beside the wall. A particle that moves
+// by most of its distance from there in the step might pass the wall: its own motion has to stop.
+ParticleTransfer::GridWeights ParticleTransfer::FindContactWeights(int node,
+                                                                   const Vector3d& p_W) const {
   const int particle = model_.particle_of_node[node];
-  if (particle >= 0 && !is_active_[node]) return result;
-  const Vector3d x = PositionOf(node);
+  if (particle < 0 || !is_active_[node] || !model_.grid.is_corrected ||
+      !model_.material_of(particle).is_liquid()) {
+    return FindGridWeights(node);
+  }
+  const Vector3d x = PositionOf(node), v = VectorAt(std::span<const double>(node_v0_), 3 * node);
+  const double distance = std::sqrt((p_W - x).squaredNorm()),
+               travel = starts_[particle].h * std::sqrt(v.squaredNorm());
+  // whole up to 0.15 of the distance, none from 0.65 of it on
+  const double share = distance > 0 ? std::clamp(1.3 - 2 * travel / distance, 0.0, 1.0) : 0;
+  return FindGridWeightsAt(x + share * (p_W - x), 0);
+}
+
+ParticleTransfer::GridWeights ParticleTransfer::FindGridWeightsAt(const Vector3d& x,
+                                                                  double min_mass_ratio) const {
+  GridWeights result;
   const GridIndex cell = FindCell(x, model_.grid.cell_size);
   const Kernel kernel(x, cell, model_.grid.cell_size);
   std::array<int, kKernelNodes> nodes;
@@ -176,7 +161,7 @@ ParticleTransfer::GridWeights ParticleTransfer::FindGridWeights(int node) const 
     nodes[a] = grid_.pattern().Find({cell[0] + a / 9, cell[1] + a / 3 % 3, cell[2] + a % 3});
     if (nodes[a] >= 0) heaviest = std::max(heaviest, masses_[nodes[a]]);
   }
-  const double min_mass = particle >= 0 ? 0 : kMinMassRatio * heaviest;
+  const double min_mass = min_mass_ratio * heaviest;
   double sum = 0;
   for (int a = 0; a < kKernelNodes; ++a) {
     const int i = nodes[a];
@@ -216,6 +201,11 @@ void ParticleTransfer::CalcAffineFields(std::span<const double> v,
 void ParticleTransfer::Advance(std::span<const double> v, double h, MutableBlockState state) const {
   CalcVelocities(v, state.v);
   for (std::size_t i = 0; i < state.q.size(); ++i) state.q[i] += h * state.v[i];
+  if (spreads_liquid()) {
+    for (int p = 0; p < model_.num_particles; ++p)
+      for (int r = 0; r < 3; ++r)
+        state.q[3 * std::size_t(model_.node[p]) + r] += spread_.displacements()[p][r];
+  }
   ForEachParticle(v, [&](int p, const Kernel& kernel, const NodeVectors& nodes) {
     ParticleState end = starts_[p].state;
     model_.material_of(p).Advance(model_.parameters_of(p), starts_[p],

@@ -11,6 +11,7 @@
 #include "physics/dynamics/parallel.h"
 #include "physics/mpm/active_grid.h"
 #include "physics/mpm/kernel.h"
+#include "physics/mpm/liquid_spread.h"
 #include "physics/mpm/particle_model.h"
 
 namespace pliant::physics {
@@ -39,6 +40,7 @@ class ParticleTransfer {
   Kernel MakeKernel(int particle, const ActiveGrid::Cell& cell) const {
     return {PositionOf(model_.node[particle]), cell.index, model_.grid.cell_size};
   }
+  Eigen::Vector3d position_of(int particle) const { return PositionOf(model_.node[particle]); }
   // Copies the velocities of the nodes of a cell.
   static void Gather(const ActiveGrid::Cell& cell, std::span<const double> v, NodeVectors* nodes);
 
@@ -76,6 +78,9 @@ class ParticleTransfer {
     std::array<double, kKernelNodes> weights;
   };
   GridWeights FindGridWeights(int node) const;
+  // The same for a contact at p_W of the ball around a node: a particle of a liquid is moved there,
+  // others as a whole.
+  GridWeights FindContactWeights(int node, const Eigen::Vector3d& p_W) const;
 
   // Velocities of the block's nodes, and affine fields of its particles, from those of the grid.
   void CalcVelocities(std::span<const double> v, std::span<double> state_v) const;
@@ -90,7 +95,8 @@ class ParticleTransfer {
   absl::Status Place(const BlockState& base);
   void StartParticles(const BlockState& base, double h);
   void Collect(std::span<const double> v);
-  void CorrectVolumeRatios(double h);
+  bool spreads_liquid() const { return has_liquid_ && model_.grid.is_corrected; }
+  GridWeights FindGridWeightsAt(const Eigen::Vector3d& x, double min_mass_ratio) const;
   void StopLeaving(MutableBlockState state) const;
   void ReturnStrayPoints(MutableBlockState state) const;
   Eigen::Vector3d PositionOf(int node) const {
@@ -101,11 +107,11 @@ class ParticleTransfer {
   const ParticleModel& model_;
   const bool has_liquid_;
   ActiveGrid grid_;
-  std::vector<double> q0_;       // a copy, since the state may be advanced in place
-  std::vector<char> is_active_;  // of each node of the block
+  std::vector<double> q0_, node_v0_;  // copies, since the state may be advanced in place
+  std::vector<char> is_active_;       // of each node of the block
   std::vector<ParticleStart> starts_;
   std::vector<double> masses_, momenta_, v0_;
-  std::vector<double> filled_;  // scratch of CorrectVolumeRatios
+  LiquidSpread spread_;
 };
 
 }  // namespace pliant::physics

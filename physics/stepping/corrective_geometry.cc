@@ -19,9 +19,10 @@ double CalcGapOffset(const solvers::ConstraintSystem::Contact& contact) {
   return contact.allowed_overlap + contact.gap_shift;
 }
 
-Attachment AttachToNode(int block, int node) {
+Attachment AttachToNode(int block, int node, const Vector3d& p_W) {
   Attachment attachment;
   attachment.block = block;
+  attachment.p_W = p_W;
   attachment.nodes.Add(node, 1);
   return attachment;
 }
@@ -83,7 +84,9 @@ void CorrectiveGeometry::AppendRows(const MappedDof& dof, CorrectiveProblem* pro
   switch (kind) {
     case DofKind::kNode: {
       rows_.Clear();
-      step.AppendRows(AttachToNode(block, index), &rows_);
+      step.AppendRows(
+          AttachToNode(block, index, VectorAt(model_.StateOf(*state_, block).q, 3 * index)),
+          &rows_);
       append(dof.row);
       break;
     }

@@ -23,7 +23,7 @@ inline constexpr PinnedHash kPinnedHashes[] = {
     {"nonsmooth cube", 60, "699bf9f99d4a9065c4e68d865b1222ee"},
     {"maximal ball", 40, "36f2838c07a21c8a9e27fa896b60e9af"},
     {"smooth cube", 40, "1ce43d036669a6e6f376b3b698f6b059"},
-    {"dough and liquid", 15, "76e45270657325d51731f7192da5712f"},
+    {"dough and liquid", 15, "04c99e42c3c3b716bca051dbcbdfd6b1"},
     {"inflated balls", 30, "02c0f9f65135d85119f2028756b6e26b"},
 };
 

@@ -19,8 +19,9 @@ class PointSet {
   // A point at its present position.
   struct Point {
     Eigen::Vector3d p_W;
-    double radius = 0;  // [m]; 0: a point
-    double area = 0;    // of the surface that it represents [m²]
+    double radius = 0;      // [m]; 0: a point
+    double seen_depth = 1;  // TouchingPoints::seen_depth
+    double area = 0;        // of the surface that it represents [m²]
     NodeWeights nodes;
     // moves with a body that its block follows: it makes no contact with immovable parts
     bool is_prescribed = false;

@@ -1,0 +1,182 @@
+#include "physics/mpm/liquid_spread.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <Eigen/LU>
+
+#include "physics/dynamics/parallel.h"
+#include "physics/mpm/particle_transfer.h"
+#include "physics/spatial/cube_root.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Vector3d;
+
+// Particles nearer than this many spacings are displaced apart.
+constexpr double kReach = 1.03;
+// Time constant with which they separate [s], and their maximum speed in spacings per second.
+constexpr double kSpreadTime = 0.01, kMaxSpeed = 5;
+// Time constant with which J relaxes towards the density [s]. The density of so few particles is
+// uncertain by some percent, and a liquid that is hard to compress turns this into motion: a
+// shorter time stirs it, a longer one lets it lose volume.
+constexpr double kDensityTime = 0.5;
+// Steepness |∇D| Δx / D of the fill D from which on there is a boundary of the matter nearby, and
+// from which on a particle is next to it.
+constexpr double kInside = 0.2, kBoundary = 0.5;
+// Steepness of the fill next to a corner: estimates of the density assume no more.
+constexpr double kMaxSteepness = 2;
+// Relative error of an estimated density, per steepness, that J does not follow: a drop in flight
+// would be stirred by it.
+constexpr double kDoubt = 0.2;
+// Density below which a liquid is spray: its volume ratio does not increase any further.
+constexpr double kSpray = 0.7;
+constexpr int kCellsPerTask = 8;
+
+// Fraction of a difference that a step of length h removes with the time constant `time`.
+double CalcRate(double h, double time) {
+  return h / (h + time);
+}
+
+// e^x for 0 ≤ x ≤ 3 within 1e-6, with the same bits on every machine.
+double CalcGrowth(double x) {
+  const double y = x / 8;
+  double power = 1 + y * (1 + y / 2 * (1 + y / 3 * (1 + y / 4 * (1 + y / 5))));
+  for (int k = 0; k < 3; ++k) power *= power;
+  return power;
+}
+
+}  // namespace
+
+LiquidSpread::LiquidSpread(const ParticleModel* model) : model_(*model) {}
+
+void LiquidSpread::Evaluate(const ParticleTransfer& transfer, double h) {
+  const std::size_t count = static_cast<std::size_t>(model_.num_particles);
+  if (spacings_.empty())
+    for (const double volume : model_.particle_volume) spacings_.push_back(CalcCubeRoot(volume));
+  rate_ = CalcRate(h, kDensityTime);
+  densities_.assign(count, 0.0);
+  doubts_.assign(count, 0.0);
+  displacements_.assign(count, Vector3d::Zero());
+  CalcFill(transfer);
+  FindCells(transfer.grid());
+  const double step = 0.5 * CalcRate(h, kSpreadTime);  // each of a pair goes half the way
+  const std::span<const ActiveGrid::Cell> cells = transfer.grid().cells();
+  ParallelFor(static_cast<int>(cells.size()), kCellsPerTask, [&](int c) {
+    const ActiveGrid::Cell& cell = cells[c];
+    for (int i = cell.first; i < cell.first + cell.count; ++i) {
+      const int p = transfer.particle_at(i);
+      if (!model_.material_of(p).is_liquid()) continue;
+      const Surroundings around = CalcSurroundings(transfer, p, cell);
+      densities_[p] = around.density;
+      doubts_[p] = kDoubt * around.steepness;
+      Vector3d d = step * CalcRepulsion(transfer, p, cell);
+      // into a wall, or away from the surface, would change the volume
+      d -= std::max(0.0, around.outward.dot(d)) * around.outward;
+      const double limit = kMaxSpeed * h * spacings_[p], length = std::sqrt(d.squaredNorm());
+      displacements_[p] = length > limit ? Vector3d(limit / length * d) : d;
+    }
+  });
+  CenterDisplacements();
+}
+
+double LiquidSpread::CorrectVolumeRatio(int particle, double J) const {
+  const double density = densities_[particle];
+  if (!is_evaluated(particle) || (density * J < 1 && density < kSpray)) return J;
+  const double error = 1 / density - J;
+  return J + rate_ * (error - std::clamp(error, -doubts_[particle], doubts_[particle]));
+}
+
+void LiquidSpread::CalcFill(const ParticleTransfer& transfer) {
+  const double size = model_.grid.cell_size, cell_volume = size * size * size;
+  fill_.assign(static_cast<std::size_t>(transfer.grid().num_nodes()), 0.0);
+  for (const ActiveGrid::Cell& cell : transfer.grid().cells()) {
+    double fill[kKernelNodes] = {};
+    for (int i = cell.first; i < cell.first + cell.count; ++i) {
+      const int p = transfer.particle_at(i);
+      const Kernel kernel = transfer.MakeKernel(p, cell);
+      const double ratio =
+          model_.material_of(p).is_liquid() ? 1 : transfer.start(p).state.F.determinant();
+      const double volume = model_.particle_volume[p] * ratio / cell_volume;
+      for (int a = 0; a < kKernelNodes; ++a) fill[a] += volume * kernel.w[a];
+    }
+    for (int a = 0; a < kKernelNodes; ++a) fill_[cell.nodes[a]] += fill[a];
+  }
+}
+
+void LiquidSpread::FindCells(const ActiveGrid& grid) {
+  cells_.assign(static_cast<std::size_t>(grid.num_nodes()), -1);
+  for (std::size_t c = 0; c < grid.cells().size(); ++c)
+    cells_[grid.cells()[c].nodes[0]] = static_cast<int>(c);
+}
+
+// The fill D at a particle, smoothed twice by the kernels, is too low near a boundary of the
+// matter. Its steepness says by how much: at a plane boundary with full density behind it, D times
+// exp(r (0.25 + 0.4 r)) with r = |∇D| Δx / D is 1 at all distances that a particle may have, within
+// some percent that depend on where the grid lies; for edges and corners, too.
+LiquidSpread::Surroundings LiquidSpread::CalcSurroundings(const ParticleTransfer& transfer,
+                                                          int particle,
+                                                          const ActiveGrid::Cell& cell) const {
+  const Kernel kernel = transfer.MakeKernel(particle, cell);
+  double D = 0;
+  Vector3d gradient = Vector3d::Zero();
+  for (int a = 0; a < kKernelNodes; ++a) {
+    const double fill = fill_[cell.nodes[a]];
+    D += kernel.w[a] * fill;
+    for (int r = 0; r < 3; ++r) gradient[r] += kernel.gradient[r][a] * fill;
+  }
+  const double slope = std::sqrt(gradient.squaredNorm()),
+               steepness = std::min(slope * model_.grid.cell_size / D, kMaxSteepness);
+  Surroundings around;
+  around.steepness = steepness;
+  around.density = D * CalcGrowth(steepness * (0.25 + 0.4 * steepness));
+  const double nearness = std::clamp((steepness - kInside) / (kBoundary - kInside), 0.0, 1.0);
+  // the square root, since a displacement is projected on it twice
+  if (nearness > 0) around.outward = -std::sqrt(nearness) / slope * gradient;
+  return around;
+}
+
+// Sum of what each near neighbour lacks in distance, away from it [m].
+Vector3d LiquidSpread::CalcRepulsion(const ParticleTransfer& transfer, int particle,
+                                     const ActiveGrid::Cell& cell) const {
+  const solvers::GridPattern& pattern = transfer.grid().pattern();
+  const double size = model_.grid.cell_size;
+  const Vector3d x = transfer.position_of(particle);
+  Vector3d sum = Vector3d::Zero();
+  for (int k = 0; k < 27; ++k) {
+    const int node = pattern.Find(
+        {cell.index[0] + k / 9 - 1, cell.index[1] + k / 3 % 3 - 1, cell.index[2] + k % 3 - 1});
+    if (node < 0 || cells_[node] < 0) continue;
+    const ActiveGrid::Cell& other = transfer.grid().cells()[cells_[node]];
+    for (int i = other.first; i < other.first + other.count; ++i) {
+      const int q = transfer.particle_at(i);
+      const Vector3d apart = x - transfer.position_of(q);
+      // no farther than the neighbouring cells reach
+      const double reach = std::min(size, 0.5 * kReach * (spacings_[particle] + spacings_[q])),
+                   distance2 = apart.squaredNorm();
+      if (!(distance2 < reach * reach) || !(distance2 > 0)) continue;
+      sum += (reach / std::sqrt(distance2) - 1) * apart;
+    }
+  }
+  return sum;
+}
+
+// Displacements leave the centre of mass of a body where it is: they act on it without forces.
+void LiquidSpread::CenterDisplacements() {
+  for (const IndexRange& range : model_.particles) {
+    const int end = range.first + range.count;
+    Vector3d sum = Vector3d::Zero();
+    double mass = 0;
+    for (int p = range.first; p < end; ++p) {
+      if (!is_evaluated(p)) continue;
+      sum += model_.particle_mass[p] * displacements_[p];
+      mass += model_.particle_mass[p];
+    }
+    if (sum.isZero(0)) continue;
+    for (int p = range.first; p < end; ++p)
+      if (is_evaluated(p)) displacements_[p] -= sum / mass;
+  }
+}
+
+}  // namespace pliant::physics
