@@ -65,13 +65,14 @@ void LiquidSpread::Evaluate(const ParticleTransfer& transfer, double h) {
   const std::span<const ActiveGrid::Cell> cells = transfer.grid().cells();
   ParallelFor(static_cast<int>(cells.size()), kCellsPerTask, [&](int c) {
     const ActiveGrid::Cell& cell = cells[c];
+    const std::array<int, 27> neighbours = FindNeighbours(transfer.grid(), cell);
     for (int i = cell.first; i < cell.first + cell.count; ++i) {
       const int p = transfer.particle_at(i);
       if (!model_.material_of(p).is_liquid()) continue;
       const Surroundings around = CalcSurroundings(transfer, p, cell);
       densities_[p] = around.density;
       doubts_[p] = kDoubt * around.steepness;
-      Vector3d d = step * CalcRepulsion(transfer, p, cell);
+      Vector3d d = step * CalcRepulsion(transfer, p, neighbours);
       // into a wall, or away from the surface, would change the volume
       d -= std::max(0.0, around.outward.dot(d)) * around.outward;
       const double limit = kMaxSpeed * h * spacings_[p], length = std::sqrt(d.squaredNorm());
@@ -137,18 +138,26 @@ LiquidSpread::Surroundings LiquidSpread::CalcSurroundings(const ParticleTransfer
   return around;
 }
 
+std::array<int, 27> LiquidSpread::FindNeighbours(const ActiveGrid& grid,
+                                                 const ActiveGrid::Cell& cell) const {
+  std::array<int, 27> neighbours;
+  for (int k = 0; k < 27; ++k) {
+    const int node = grid.pattern().Find(
+        {cell.index[0] + k / 9 - 1, cell.index[1] + k / 3 % 3 - 1, cell.index[2] + k % 3 - 1});
+    neighbours[k] = node < 0 ? -1 : cells_[node];
+  }
+  return neighbours;
+}
+
 // Sum of what each near neighbour lacks in distance, away from it [m].
 Vector3d LiquidSpread::CalcRepulsion(const ParticleTransfer& transfer, int particle,
-                                     const ActiveGrid::Cell& cell) const {
-  const solvers::GridPattern& pattern = transfer.grid().pattern();
+                                     std::span<const int> neighbours) const {
   const double size = model_.grid.cell_size;
   const Vector3d x = transfer.position_of(particle);
   Vector3d sum = Vector3d::Zero();
-  for (int k = 0; k < 27; ++k) {
-    const int node = pattern.Find(
-        {cell.index[0] + k / 9 - 1, cell.index[1] + k / 3 % 3 - 1, cell.index[2] + k % 3 - 1});
-    if (node < 0 || cells_[node] < 0) continue;
-    const ActiveGrid::Cell& other = transfer.grid().cells()[cells_[node]];
+  for (const int neighbour : neighbours) {
+    if (neighbour < 0) continue;
+    const ActiveGrid::Cell& other = transfer.grid().cells()[neighbour];
     for (int i = other.first; i < other.first + other.count; ++i) {
       const int q = transfer.particle_at(i);
       const Vector3d apart = x - transfer.position_of(q);

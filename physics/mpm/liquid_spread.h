@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <span>
 #include <vector>
 
@@ -49,8 +50,10 @@ class LiquidSpread {
   void FindCells(const ActiveGrid& grid);
   Surroundings CalcSurroundings(const ParticleTransfer& transfer, int particle,
                                 const ActiveGrid::Cell& cell) const;
+  // Cells that touch a cell, and itself: indices in ActiveGrid::cells(), −1 without particles.
+  std::array<int, 27> FindNeighbours(const ActiveGrid& grid, const ActiveGrid::Cell& cell) const;
   Eigen::Vector3d CalcRepulsion(const ParticleTransfer& transfer, int particle,
-                                const ActiveGrid::Cell& cell) const;
+                                std::span<const int> neighbours) const;
   void CenterDisplacements();
 
   const ParticleModel& model_;
@@ -58,8 +61,8 @@ class LiquidSpread {
   double rate_ = 0;               // fraction of the error in J that the step removes
   std::vector<double> fill_;      // of each grid node: volume of matter per cell
   std::vector<int> cells_;        // of each grid node: the cell of which it is the lowest, or −1
-  // of each particle: density in relation to that at rest, and the difference in J that it may be
-  // wrong by
+  // The density around each particle in relation to that at rest, and the error in J that its
+  // uncertainty allows.
   std::vector<double> densities_, doubts_;
   std::vector<Eigen::Vector3d> displacements_;
 };
