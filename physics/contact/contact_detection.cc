@@ -158,7 +158,7 @@ void ContactDetector::Workspace::MakeGeometry(const Model& model, int index, Pla
       for (std::size_t k = 0; k < body.points.nodes.size(); ++k) {
         PointSet::Point& point = places->points[index]->Add();
         point.radius = body.points.radii[k];
-        point.seen_depth = body.points.seen_depth;
+        point.sees_depth = body.points.sees_depth;
         point.area = kPi * point.radius * point.radius;
         point.nodes.Add(body.points.nodes[k], 1);
         point.is_prescribed =

@@ -78,8 +78,13 @@ class BlockStep : public TangentFactor {
 
   // Work done on the block over the step to the solution v by its inputs [J]: forces, efforts on
   // channels and prescribed motion. Each acts along the mean of the start velocities and v, as
-  // impulses change the kinetic energy. Gravity counts as potential energy instead. Needs Pose.
+  // impulses change the kinetic energy. Gravity counts as potential energy instead. Includes the
+  // energy of corrections that Integrate makes to the state. Needs Pose.
   virtual double CalcInputWork(std::span<const double> /*v*/) { return 0; }
+
+  // Receives the contacts of the step, in which this block has the index `block`: after Pose, and
+  // again when detection finds more of them. For steps that depend on contacts beyond their rows.
+  virtual void SetContacts(int /*block*/, std::span<const ContactPoint> /*contacts*/) {}
 
   // Appends the rows of a point attached to this block, and adds its prescribed velocity.
   virtual void AppendRows(const Attachment& attachment, BlockRows* rows) const = 0;

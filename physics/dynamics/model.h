@@ -32,9 +32,9 @@ struct VisualShape {
 struct TouchingPoints {
   std::vector<int> nodes;
   std::vector<double> radii;  // of each [m]; 0: a point
-  // Fraction of the depth to which a surface has entered a ball that contacts see, until it reaches
-  // the centre. Less than 1 lets a liquid come nearer to walls than its balls.
-  double seen_depth = 1;
+  // Whether contacts see how deep a surface has entered a ball before it reaches the centre. If
+  // not, they only keep it from entering any farther.
+  bool sees_depth = true;
 };
 
 // Limits on commands of clients: on the motion of a KINEMATIC body or of a robot's links, and on

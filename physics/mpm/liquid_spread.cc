@@ -21,15 +21,14 @@ constexpr double kSpreadTime = 0.01, kMaxSpeed = 5;
 // Time constant with which J relaxes towards the density [s]. The density of so few particles is
 // uncertain by some percent, and a liquid that is hard to compress turns this into motion: a
 // shorter time stirs it, a longer one lets it lose volume.
-constexpr double kDensityTime = 0.5;
-// Steepness |∇D| Δx / D of the fill D from which on there is a boundary of the matter nearby, and
-// from which on a particle is next to it.
-constexpr double kInside = 0.2, kBoundary = 0.5;
-// Steepness of the fill next to a corner: estimates of the density assume no more.
+constexpr double kDensityTime = 0.3;
+// Relative error of an estimated density, per steepness, that J does not follow.
+constexpr double kDoubt = 0.1;
+// Steepness |∇D| Δx / D of the fill D next to an edge of a free surface: estimates of the density
+// assume no more.
 constexpr double kMaxSteepness = 2;
-// Relative error of an estimated density, per steepness, that J does not follow: a drop in flight
-// would be stirred by it.
-constexpr double kDoubt = 0.2;
+// Part of a node's cell that has to be open for its fill to count.
+constexpr double kMinOpen = 0.02;
 // Density below which a liquid is spray: its volume ratio does not increase any further.
 constexpr double kSpray = 0.7;
 constexpr int kCellsPerTask = 8;
@@ -51,17 +50,23 @@ double CalcGrowth(double x) {
 
 LiquidSpread::LiquidSpread(const ParticleModel* model) : model_(*model) {}
 
-void LiquidSpread::Evaluate(const ParticleTransfer& transfer, double h) {
+void LiquidSpread::Clear() {
   const std::size_t count = static_cast<std::size_t>(model_.num_particles);
-  if (spacings_.empty())
-    for (const double volume : model_.particle_volume) spacings_.push_back(CalcCubeRoot(volume));
-  rate_ = CalcRate(h, kDensityTime);
   densities_.assign(count, 0.0);
   doubts_.assign(count, 0.0);
   displacements_.assign(count, Vector3d::Zero());
-  CalcFill(transfer);
+  touches_.assign(model_.bodies.size(), 0);
+}
+
+void LiquidSpread::Evaluate(const ParticleTransfer& transfer, const LiquidWalls& walls, double h) {
+  Clear();
+  if (spacings_.empty())
+    for (const double volume : model_.particle_volume) spacings_.push_back(CalcCubeRoot(volume));
+  h_ = h;
+  rate_ = CalcRate(h, kDensityTime);
+  CalcFill(transfer, walls);
   FindCells(transfer.grid());
-  const double step = 0.5 * CalcRate(h, kSpreadTime);  // each of a pair goes half the way
+  const double rate = CalcRate(h, kSpreadTime);
   const std::span<const ActiveGrid::Cell> cells = transfer.grid().cells();
   ParallelFor(static_cast<int>(cells.size()), kCellsPerTask, [&](int c) {
     const ActiveGrid::Cell& cell = cells[c];
@@ -72,24 +77,28 @@ void LiquidSpread::Evaluate(const ParticleTransfer& transfer, double h) {
       const Surroundings around = CalcSurroundings(transfer, p, cell);
       densities_[p] = around.density;
       doubts_[p] = kDoubt * around.steepness;
-      Vector3d d = step * CalcRepulsion(transfer, p, neighbours);
-      // into a wall, or away from the surface, would change the volume
-      d -= std::max(0.0, around.outward.dot(d)) * around.outward;
-      const double limit = kMaxSpeed * h * spacings_[p], length = std::sqrt(d.squaredNorm());
-      displacements_[p] = length > limit ? Vector3d(limit / length * d) : d;
+      // each of a pair goes half the way
+      displacements_[p] = 0.5 * rate * CalcRepulsion(transfer, p, neighbours);
     }
   });
   CenterDisplacements();
+  for (const LiquidWalls::Touch& touch : walls.touches()) {
+    touches_[model_.body[touch.particle]] = 1;
+    const double depth = 0.5 * spacings_[touch.particle] - touch.distance;
+    displacements_[touch.particle] += rate * std::max(0.0, depth) * touch.normal;
+  }
+  LimitDisplacements();
 }
 
-double LiquidSpread::CorrectVolumeRatio(int particle, double J) const {
+double LiquidSpread::CalcVolumeChange(int particle, double J) const {
   const double density = densities_[particle];
-  if (!is_evaluated(particle) || (density * J < 1 && density < kSpray)) return J;
+  if (!is_evaluated(particle) || !touches_[model_.body[particle]]) return 0;
+  if (density * J < 1 && density < kSpray) return 0;
   const double error = 1 / density - J;
-  return J + rate_ * (error - std::clamp(error, -doubts_[particle], doubts_[particle]));
+  return rate_ * (error - std::clamp(error, -doubts_[particle], doubts_[particle]));
 }
 
-void LiquidSpread::CalcFill(const ParticleTransfer& transfer) {
+void LiquidSpread::CalcFill(const ParticleTransfer& transfer, const LiquidWalls& walls) {
   const double size = model_.grid.cell_size, cell_volume = size * size * size;
   fill_.assign(static_cast<std::size_t>(transfer.grid().num_nodes()), 0.0);
   for (const ActiveGrid::Cell& cell : transfer.grid().cells()) {
@@ -104,6 +113,12 @@ void LiquidSpread::CalcFill(const ParticleTransfer& transfer) {
     }
     for (int a = 0; a < kKernelNodes; ++a) fill_[cell.nodes[a]] += fill[a];
   }
+  is_open_.assign(fill_.size(), 1);
+  for (std::size_t i = 0; i < fill_.size(); ++i) {
+    const double open = walls.CalcOpenPart(static_cast<int>(i));
+    is_open_[i] = open > kMinOpen ? 1 : 0;
+    if (open > kMinOpen) fill_[i] /= open;
+  }
 }
 
 void LiquidSpread::FindCells(const ActiveGrid& grid) {
@@ -112,29 +127,33 @@ void LiquidSpread::FindCells(const ActiveGrid& grid) {
     cells_[grid.cells()[c].nodes[0]] = static_cast<int>(c);
 }
 
-// The fill D at a particle, smoothed twice by the kernels, is too low near a boundary of the
-// matter. Its steepness says by how much: at a plane boundary with full density behind it, D times
+// The fill D at a particle, smoothed twice by the kernels, is too low near a free surface. Its
+// steepness says by how much: at a plane surface with full density behind it, D times
 // exp(r (0.25 + 0.4 r)) with r = |∇D| Δx / D is 1 at all distances that a particle may have, within
 // some percent that depend on where the grid lies; for edges and corners, too.
 LiquidSpread::Surroundings LiquidSpread::CalcSurroundings(const ParticleTransfer& transfer,
                                                           int particle,
                                                           const ActiveGrid::Cell& cell) const {
   const Kernel kernel = transfer.MakeKernel(particle, cell);
-  double D = 0;
-  Vector3d gradient = Vector3d::Zero();
+  // nodes behind walls are left out, and the weights of the others adapted
+  double sum = 0, weight = 0;
+  Vector3d sum_slope = Vector3d::Zero(), weight_slope = Vector3d::Zero();
   for (int a = 0; a < kKernelNodes; ++a) {
+    if (!is_open_[cell.nodes[a]]) continue;
     const double fill = fill_[cell.nodes[a]];
-    D += kernel.w[a] * fill;
-    for (int r = 0; r < 3; ++r) gradient[r] += kernel.gradient[r][a] * fill;
+    sum += kernel.w[a] * fill;
+    weight += kernel.w[a];
+    for (int r = 0; r < 3; ++r) {
+      sum_slope[r] += kernel.gradient[r][a] * fill;
+      weight_slope[r] += kernel.gradient[r][a];
+    }
   }
-  const double slope = std::sqrt(gradient.squaredNorm()),
-               steepness = std::min(slope * model_.grid.cell_size / D, kMaxSteepness);
+  const double D = sum / weight;
+  const Vector3d gradient = (sum_slope - D * weight_slope) / weight;
   Surroundings around;
-  around.steepness = steepness;
-  around.density = D * CalcGrowth(steepness * (0.25 + 0.4 * steepness));
-  const double nearness = std::clamp((steepness - kInside) / (kBoundary - kInside), 0.0, 1.0);
-  // the square root, since a displacement is projected on it twice
-  if (nearness > 0) around.outward = -std::sqrt(nearness) / slope * gradient;
+  around.steepness =
+      std::min(std::sqrt(gradient.squaredNorm()) * model_.grid.cell_size / D, kMaxSteepness);
+  around.density = D * CalcGrowth(around.steepness * (0.25 + 0.4 * around.steepness));
   return around;
 }
 
@@ -185,6 +204,14 @@ void LiquidSpread::CenterDisplacements() {
     if (sum.isZero(0)) continue;
     for (int p = range.first; p < end; ++p)
       if (is_evaluated(p)) displacements_[p] -= sum / mass;
+  }
+}
+
+void LiquidSpread::LimitDisplacements() {
+  for (std::size_t p = 0; p < displacements_.size(); ++p) {
+    const double limit = kMaxSpeed * h_ * spacings_[p],
+                 length = std::sqrt(displacements_[p].squaredNorm());
+    if (length > limit) displacements_[p] *= limit / length;
   }
 }
 

@@ -76,6 +76,7 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
   absl::Status Pose(const Stage& stage, const BlockState& base,
                     const BlockInputs& inputs) override {
     stage_ = stage;
+    gravity_ = inputs.gravity;
     report_ = {};
     if (absl::Status status = transfer_.Begin(base, stage.h); !status.ok()) return status;
     if (!transfer_.grid().is_unchanged()) UsePattern();
@@ -202,6 +203,10 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
     A_.CopyDiagonal(diagonal);
   }
 
+  void SetContacts(int block, std::span<const ContactPoint> contacts) override {
+    transfer_.SetContacts(block, contacts);
+  }
+
   void AppendRows(const Attachment& attachment, BlockRows* rows) const override {
     for (int n = 0; n < attachment.nodes.size(); ++n) {
       const ParticleTransfer::GridWeights of =
@@ -217,7 +222,7 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
     const std::span<const double> v0 = transfer_.start_velocities();
     double work = 0;
     for (std::size_t i = 0; i < v.size(); ++i) work += 0.5 * applied_[i] * (v0[i] + v[i]);
-    return work;
+    return work + transfer_.CalcSpreadWork(gravity_);
   }
 
   void CalcStateVelocities(std::span<const double> v, std::span<double> state_v) const override {
@@ -511,6 +516,7 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
 
   std::shared_ptr<const ParticleModel> model_;
   const bool is_linear_;
+  Vector3d gravity_ = Vector3d::Zero();
   Stage stage_;
   FreeMotionReport report_;
 

@@ -21,6 +21,9 @@ using Eigen::Vector3d;
 constexpr double kMinMassRatio = 1e-3;
 // Particles per task.
 constexpr int kParticlesPerTask = 256;
+// Mass of a node, relative to the heaviest of its cell, below which the cell's liquid is more
+// viscous, by this part of ρ c Δx with the speed of sound c.
+constexpr double kLightNode = 0.05, kBoundaryViscosity = 0.01;
 
 bool IsWithin(const GridOptions& grid, const Vector3d& x) {
   return (x.array() >= grid.lower.array()).all() && (x.array() <= grid.upper.array()).all();
@@ -32,22 +35,64 @@ ParticleTransfer::ParticleTransfer(const ParticleModel* model)
     : model_(*model),
       has_liquid_(std::ranges::any_of(
           model->bodies, [](const ParticleBody& body) { return body.material->is_liquid(); })),
+      walls_(model),
       spread_(model) {}
 
 absl::Status ParticleTransfer::Begin(const BlockState& base, double h) {
   q0_.assign(base.q.begin(), base.q.end());
   node_v0_.assign(base.v.begin(), base.v.end());
+  h_ = h;
   if (absl::Status status = Place(base); !status.ok()) return status;
   StartParticles(base, h);
   Collect(base.v);
   if (spreads_liquid()) {
-    spread_.Evaluate(*this, h);
-    for (int p = 0; p < model_.num_particles; ++p) {
-      double& J = starts_[p].state.J;
-      J = spread_.CorrectVolumeRatio(p, J);
-    }
+    walls_.Clear();
+    spread_.Clear();
+    AddBoundaryViscosity();
   }
   return absl::OkStatus();
+}
+
+// Where a wall or a free surface cuts the kernel of a node, little mass may move with it. Contacts
+// and pressures drive such nodes hard, which stirs a liquid at rest and lets it lose volume beside
+// walls; viscosity ties them to their neighbours.
+void ParticleTransfer::AddBoundaryViscosity() {
+  for (const ActiveGrid::Cell& cell : grid_.cells()) {
+    double lightest = std::numeric_limits<double>::infinity(), heaviest = 0;
+    for (const int node : cell.nodes) {
+      if (masses_[node] > 0) lightest = std::min(lightest, masses_[node]);
+      heaviest = std::max(heaviest, masses_[node]);
+    }
+    if (!(lightest < kLightNode * heaviest)) continue;
+    for (int i = cell.first; i < cell.first + cell.count; ++i) {
+      const int p = particle_at(i);
+      const double density = model_.particle_mass[p] / model_.particle_volume[p];
+      starts_[p].viscosity = kBoundaryViscosity * density * model_.grid.cell_size *
+                             model_.material_of(p).CalcSoundSpeed(model_.parameters_of(p), density);
+    }
+  }
+}
+
+void ParticleTransfer::SetContacts(int block, std::span<const ContactPoint> contacts) {
+  if (!spreads_liquid()) return;
+  walls_.Find(*this, block, contacts);
+  spread_.Evaluate(*this, walls_, h_);
+}
+
+double ParticleTransfer::CalcSpreadWork(const Vector3d& gravity) const {
+  if (!spreads_liquid()) return 0;
+  double work = 0;
+  for (int p = 0; p < model_.num_particles; ++p) {
+    const ParticleMaterial& material = model_.material_of(p);
+    if (!is_moving(p) || !material.is_liquid()) continue;
+    const double* parameters = model_.parameters_of(p);
+    ParticleState state = starts_[p].state;
+    const double before = material.CalcEnergy(parameters, state);
+    state.J += spread_.CalcVolumeChange(p, state.J);
+    work += model_.particle_volume[p] * (material.CalcEnergy(parameters, state) - before) -
+            model_.particle_mass[p] * gravity.dot(spread_.displacements()[p]);
+  }
+  return work;
 }
 
 absl::Status ParticleTransfer::Place(const BlockState& base) {
@@ -147,7 +192,19 @@ ParticleTransfer::GridWeights ParticleTransfer::FindContactWeights(int node,
                travel = starts_[particle].h * std::sqrt(v.squaredNorm());
   // whole up to 0.15 of the distance, none from 0.65 of it on
   const double share = distance > 0 ? std::clamp(1.3 - 2 * travel / distance, 0.0, 1.0) : 0;
-  return FindGridWeightsAt(x + share * (p_W - x), 0);
+  const GridWeights plain = FindGridWeightsAt(x + share * (p_W - x), 0);
+  const LiquidWalls::Touch* touch = share > 0 ? walls_.FindTouch(particle, p_W) : nullptr;
+  if (touch == nullptr) return plain;
+  GridWeights balanced = plain;
+  double sum = 0;
+  for (int k = 0; k < plain.count; ++k) {
+    const double factor = walls_.CalcWeightFactor(plain.nodes[k], touch->normal);
+    balanced.weights[k] *= 1 + share * (factor - 1);
+    sum += balanced.weights[k];
+  }
+  if (!(sum > 0)) return plain;
+  for (int k = 0; k < balanced.count; ++k) balanced.weights[k] /= sum;
+  return balanced;
 }
 
 ParticleTransfer::GridWeights ParticleTransfer::FindGridWeightsAt(const Vector3d& x,
@@ -211,6 +268,7 @@ void ParticleTransfer::Advance(std::span<const double> v, double h, MutableBlock
     model_.material_of(p).Advance(model_.parameters_of(p), starts_[p],
                                   h * InterpolateGradient(kernel, nodes), &end);
     end.C = InterpolateAffine(kernel, nodes, model_.grid.cell_size);
+    if (spreads_liquid()) end.J += spread_.CalcVolumeChange(p, starts_[p].state.J);
     WriteParticle(end, p, *state.internals);
   });
   if (model_.grid.leaving == GridOptions::Leaving::kFreeze) StopLeaving(state);

@@ -12,6 +12,7 @@
 #include "physics/mpm/active_grid.h"
 #include "physics/mpm/kernel.h"
 #include "physics/mpm/liquid_spread.h"
+#include "physics/mpm/liquid_walls.h"
 #include "physics/mpm/particle_model.h"
 
 namespace pliant::physics {
@@ -25,6 +26,12 @@ class ParticleTransfer {
   // Places the particles of a state on the grid and computes masses, momenta and start velocities
   // of its nodes. INTERNAL, naming the body, when a particle has left the bounds.
   absl::Status Begin(const BlockState& base, double h);
+
+  // Receives the contacts of the step, in which the particles' block has the index `block`. Follows
+  // Begin; without it, liquids are not kept spread.
+  void SetContacts(int block, std::span<const ContactPoint> contacts);
+  // Energy that Advance supplies to liquids in order to keep them spread [J].
+  double CalcSpreadWork(const Eigen::Vector3d& gravity) const;
 
   const ActiveGrid& grid() const { return grid_; }
   const ParticleStart& start(int particle) const { return starts_[particle]; }
@@ -82,6 +89,10 @@ class ParticleTransfer {
   // others as a whole.
   GridWeights FindContactWeights(int node, const Eigen::Vector3d& p_W) const;
 
+  // The weights of nodes of the grid at x, but for those that have less than a fraction of the
+  // largest mass.
+  GridWeights FindGridWeightsAt(const Eigen::Vector3d& x, double min_mass_ratio) const;
+
   // Velocities of the block's nodes, and affine fields of its particles, from those of the grid.
   void CalcVelocities(std::span<const double> v, std::span<double> state_v) const;
   void CalcAffineFields(std::span<const double> v, std::vector<double>* internals) const;
@@ -95,8 +106,8 @@ class ParticleTransfer {
   absl::Status Place(const BlockState& base);
   void StartParticles(const BlockState& base, double h);
   void Collect(std::span<const double> v);
+  void AddBoundaryViscosity();
   bool spreads_liquid() const { return has_liquid_ && model_.grid.is_corrected; }
-  GridWeights FindGridWeightsAt(const Eigen::Vector3d& x, double min_mass_ratio) const;
   void StopLeaving(MutableBlockState state) const;
   void ReturnStrayPoints(MutableBlockState state) const;
   Eigen::Vector3d PositionOf(int node) const {
@@ -106,11 +117,13 @@ class ParticleTransfer {
 
   const ParticleModel& model_;
   const bool has_liquid_;
+  double h_ = 0;
   ActiveGrid grid_;
   std::vector<double> q0_, node_v0_;  // copies, since the state may be advanced in place
   std::vector<char> is_active_;       // of each node of the block
   std::vector<ParticleStart> starts_;
   std::vector<double> masses_, momenta_, v0_;
+  LiquidWalls walls_;
   LiquidSpread spread_;
 };
 

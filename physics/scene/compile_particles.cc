@@ -37,9 +37,6 @@ constexpr double kMaxCellsFromOrigin = 1e6;
 constexpr double kStickingCells = 2;
 // Maximum number of pairs of bodies that are named.
 constexpr int kMaxPairsNamed = 5;
-// TouchingPoints::seen_depth of a liquid. With 1, particles that the flow takes towards a wall push
-// all of it back, and it does not come to rest; much less lets it lose volume there.
-constexpr double kSeenDepthOfLiquid = 0.1;
 
 std::string NamesOf(std::span<const ParticleMaterial* const> materials) {
   std::vector<std::string> names;
@@ -442,7 +439,9 @@ void SceneCompiler::PlaceParticles(int placement) {
     body.points.nodes.push_back(particle_nodes_++);
     body.points.radii.push_back(grid_->is_corrected ? draft.fill.radii[i] : 0);
   }
-  if (draft.body.material->is_liquid()) body.points.seen_depth = kSeenDepthOfLiquid;
+  // a velocity away from a wall, for each particle that the flow takes there, would stir a liquid:
+  // it displaces them instead
+  body.points.sees_depth = !draft.body.material->is_liquid();
   // In the published method, only particles collide. The surface of a liquid does not stay with the
   // same matter.
   if (grid_->is_corrected && !draft.body.material->is_liquid()) {

@@ -20,9 +20,9 @@ class PointSet {
   struct Point {
     Eigen::Vector3d p_W;
     double radius = 0;      // [m]; 0: a point
-    double seen_depth = 1;  // TouchingPoints::seen_depth
     double area = 0;        // of the surface that it represents [m²]
     NodeWeights nodes;
+    bool sees_depth = true;  // TouchingPoints::sees_depth
     // moves with a body that its block follows: it makes no contact with immovable parts
     bool is_prescribed = false;
   };

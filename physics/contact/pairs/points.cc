@@ -21,7 +21,7 @@ Touch MakeTouch(const PointSet& points, int index, const Vector3d& n, double dis
   const PointSet::Point& point = points[index];
   Touch touch;
   touch.gap = distance - point.radius;
-  if (touch.gap < 0) touch.gap = std::min(distance, point.seen_depth * touch.gap);
+  if (touch.gap < 0 && !point.sees_depth) touch.gap = std::min(distance, 0.0);
   touch.p_W = point.p_W - (distance - 0.5 * touch.gap) * n;
   touch.nhat_AB_W = points_are_a ? Vector3d(-n) : n;
   touch.area = point.area;

@@ -101,7 +101,7 @@ class Liquid final : public ParticleMaterial {
     const double J = start.state.J;
     const VolumeResponse r = RespondToVolume(law, TrialVolume(start, H));
     // the Kirchhoff stress of viscosity is J 2 η dev sym ∇v = 2 drag dev sym H
-    const double drag = law.viscosity * J / start.h;
+    const double drag = (law.viscosity + start.viscosity) * J / start.h;
     const Matrix3d shear = SymmetricDeviator(H);
     response->energy = r.energy + drag * shear.squaredNorm();
     response->stress = r.slope * J * Matrix3d::Identity() + 2 * drag * shear;

@@ -39,7 +39,8 @@ struct ParticleStart {
   Eigen::Matrix3d R = Eigen::Matrix3d::Identity();  // lagged rotation, polar(F)
   // Strain at H = 0: sym(Rᵀ F) − I plus the correction for rotation.
   Eigen::Matrix3d strain = Eigen::Matrix3d::Zero();
-  double J_offset = 0;  // second-order change of the volume ratio, relative to J
+  double J_offset = 0;   // second-order change of the volume ratio, relative to J
+  double viscosity = 0;  // of a liquid, beside that of its material [Pa s]
 };
 
 // Response of a particle to H = h ∇v, the displacement gradient of the step.

@@ -12,6 +12,8 @@ absl::Status PoseSystem(const State& state, std::span<const double> v, StepStage
 
   // rows of contacts and constraints, and the velocities that they read
   CollectConstraints(state, blocks, &stages->gravity_compensation, &stages->constraints);
+  for (int b = 0; b < blocks.count(); ++b)
+    if (!blocks.sleeping.sleeps(b)) blocks.steps[b]->SetContacts(b, stages->contacts.points);
   BuildRows(blocks, &stages->contacts.points, &stages->constraints, &stages->rows, &system);
   FindParticipants(blocks, stages->rows.all.entries, &stages->participation);
 

@@ -435,11 +435,9 @@ bodies:
     ASSERT_EQ(connectivity[i], static_cast<std::int64_t>(i));
     // they fall without deforming
     EXPECT_NEAR(points[3 * i], bodies[i] == 0 ? 0.05 : 1, 0.07);
-    // the volume ratio of water follows its density, which is uncertain in so small a drop
-    const double rest = bodies[i] == 0 ? 1e-6 : 5e-3;
-    EXPECT_NEAR(velocity[3 * i], bodies[i] == 0 ? 0.5 : 0, rest);
-    EXPECT_NEAR(velocity[3 * i + 2], -0.981, rest);
-    EXPECT_NEAR(ratio[i], 1, bodies[i] == 0 ? 1e-6 : 1e-2);
+    EXPECT_NEAR(velocity[3 * i], bodies[i] == 0 ? 0.5 : 0, 1e-6);
+    EXPECT_NEAR(velocity[3 * i + 2], -0.981, 1e-6);
+    EXPECT_NEAR(ratio[i], 1, 1e-6);
     EXPECT_NEAR(plastic[i], 0, 1e-6);
   }
 }
