@@ -69,12 +69,25 @@ const LiquidWalls::Touch* LiquidWalls::FindTouch(int particle, const Vector3d& p
 }
 
 double LiquidWalls::CalcOpenPart(int node) const {
-  double open = 1;
-  for (int k = 0; k < planes_[node].count; ++k) {
-    const Plane& plane = planes_[node].of[k];
-    open *= 1 - CalcPartBehind(plane.distance / (plane.weight * model_.grid.cell_size));
+  const Planes& planes = planes_[node];
+  double closed = 0;
+  for (int k = 0; k < planes.count; ++k) {
+    const Plane& plane = planes.of[k];
+    const double behind = CalcPartBehind(plane.distance / (plane.weight * model_.grid.cell_size));
+    bool is_convex = false, is_opposite = false;
+    for (int j = 0; j < k; ++j) {
+      const Plane& other = planes.of[j];
+      const Vector3d offset = plane.point / plane.weight - other.point / other.weight;
+      // at the edge of a body, or of a plate, each surface lies behind the other's plane; in the
+      // corner of a tank, before it
+      is_convex = is_convex || (other.normal.dot(offset) < 0 && plane.normal.dot(offset) > 0);
+      is_opposite = is_opposite || other.normal.dot(plane.normal) < -kSamePlane;
+    }
+    const double both =
+        is_opposite ? (is_convex ? std::max(0.0, closed + behind - 1) : 0) : closed * behind;
+    closed = k > 0 && is_convex ? both : closed + behind - both;
   }
-  return open;
+  return std::max(0.0, 1 - closed);
 }
 
 double LiquidWalls::CalcWeightFactor(int node, const Vector3d& n) const {
@@ -94,9 +107,10 @@ void LiquidWalls::AddPlane(const ParticleTransfer& transfer, const Touch& touch)
     int k = 0;
     while (k < planes.count && !(planes.of[k].normal.dot(touch.normal) >= kSamePlane)) ++k;
     if (k == static_cast<int>(planes.of.size())) continue;
-    if (k == planes.count) planes.of[planes.count++] = {touch.normal, 0, 0};
+    if (k == planes.count) planes.of[planes.count++] = {touch.normal, Vector3d::Zero(), 0, 0};
     const Vector3d arm(kernel.arm[0][a], kernel.arm[1][a], kernel.arm[2][a]);
     const double weight = kernel.w[a] + kMinWeight;
+    planes.of[k].point += weight * (x - touch.distance * touch.normal);
     planes.of[k].distance += weight * (touch.distance + touch.normal.dot(arm));
     planes.of[k].weight += weight;
   }

@@ -41,9 +41,10 @@ class LiquidWalls {
   double CalcWeightFactor(int node, const Eigen::Vector3d& n) const;
 
  private:
-  // A surface close to a grid node, by the sum over its touches.
+  // A surface close to a grid node, by sums over its touches.
   struct Plane {
     Eigen::Vector3d normal;
+    Eigen::Vector3d point;    // Σ weight · point on the surface [m]
     double distance, weight;  // Σ weight · distance of the node [m], Σ weight
   };
   struct Planes {

@@ -23,7 +23,7 @@ inline constexpr PinnedHash kPinnedHashes[] = {
     {"nonsmooth cube", 60, "699bf9f99d4a9065c4e68d865b1222ee"},
     {"maximal ball", 40, "36f2838c07a21c8a9e27fa896b60e9af"},
     {"smooth cube", 40, "1ce43d036669a6e6f376b3b698f6b059"},
-    {"dough and liquid", 15, "3fe3f09ad14283124638094ccccd3df9"},
+    {"dough and liquid", 15, "f51b2d4945edb0c7acb74f68d66e075e"},
     {"inflated balls", 30, "02c0f9f65135d85119f2028756b6e26b"},
 };
 
