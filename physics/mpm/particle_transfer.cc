@@ -177,9 +177,10 @@ ParticleTransfer::GridWeights ParticleTransfer::FindGridWeights(int node) const 
 }
 
 // The pressure in a liquid acts on the nodes of the grid as Σ V p ∇w. At a wall, a force with the
-// weights of the place where a particle's ball touches is in equilibrium with it; with those of
-// the particle itself it is not, and the liquid would flow beside the wall. A particle that moves
-// by most of its distance from there in the step might pass the wall: its own motion has to stop.
+// weights of the place where a particle's ball touches is in equilibrium with it, once they are
+// adapted to the particles that there are (LiquidWalls::CalcWeightFactor); with the weights of the
+// particle itself it is not, and the liquid would flow beside the wall. A particle that moves by
+// most of its distance from there in the step might pass the wall: its own motion has to stop.
 ParticleTransfer::GridWeights ParticleTransfer::FindContactWeights(int node,
                                                                    const Vector3d& p_W) const {
   const int particle = model_.particle_of_node[node];
