@@ -113,7 +113,7 @@ void LiquidSpread::CalcFill(const ParticleTransfer& transfer, const LiquidWalls&
     }
     for (int a = 0; a < kKernelNodes; ++a) fill_[cell.nodes[a]] += fill[a];
   }
-  is_open_.assign(fill_.size(), 1);
+  is_open_.resize(fill_.size());
   for (std::size_t i = 0; i < fill_.size(); ++i) {
     const double open = walls.CalcOpenPart(static_cast<int>(i));
     is_open_[i] = open > kMinOpen ? 1 : 0;

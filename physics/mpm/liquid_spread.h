@@ -63,7 +63,8 @@ class LiquidSpread {
   const ParticleModel& model_;
   std::vector<double> spacings_;  // of each particle [m]
   double h_ = 0, rate_ = 0;       // the fraction of the error in J that the step removes
-  // Of each grid node: volume of matter per open volume of its cell, and whether it has any.
+  // Each grid node has the volume of matter per open volume of its cell. It has no open volume
+  // behind walls.
   std::vector<double> fill_;
   std::vector<char> is_open_;
   std::vector<int> cells_;  // of each grid node: the cell of which it is the lowest, or −1

@@ -85,7 +85,7 @@ double LiquidWalls::CalcOpenPart(int node) const {
     }
     const double both =
         is_opposite ? (is_convex ? std::max(0.0, closed + behind - 1) : 0) : closed * behind;
-    closed = k > 0 && is_convex ? both : closed + behind - both;
+    closed = is_convex ? both : closed + behind - both;
   }
   return std::max(0.0, 1 - closed);
 }

@@ -58,8 +58,8 @@ class LiquidWalls {
   const ParticleModel& model_;
   std::vector<Touch> touches_;
   std::vector<int> first_touch_;  // of each particle, or −1
-  // Of each grid node: the planes; the boundary of the matter, −Σ V ∇w [m²]; and the part of it at
-  // surfaces, as the contacts represent it.
+  // Each grid node has its planes, the area vector of the boundary of the matter, −Σ V ∇w [m²], and
+  // the part of this vector that the contacts represent.
   std::vector<Planes> planes_;
   std::vector<Eigen::Vector3d> boundary_, touched_;
 };

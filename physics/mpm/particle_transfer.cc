@@ -53,9 +53,9 @@ absl::Status ParticleTransfer::Begin(const BlockState& base, double h) {
   return absl::OkStatus();
 }
 
-// Where a wall or a free surface cuts the kernel of a node, little mass may move with it. Contacts
-// and pressures drive such nodes hard, which stirs a liquid at rest and lets it lose volume beside
-// walls; viscosity ties them to their neighbours.
+// A node whose kernel is cut by a wall or a free surface may have little mass. Contacts and
+// pressures accelerate it strongly, which stirs a liquid at rest and lets it lose volume beside
+// walls. Viscosity couples it to its neighbours.
 void ParticleTransfer::AddBoundaryViscosity() {
   for (const ActiveGrid::Cell& cell : grid_.cells()) {
     double lightest = std::numeric_limits<double>::infinity(), heaviest = 0;

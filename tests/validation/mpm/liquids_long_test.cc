@@ -104,7 +104,7 @@ probes:
   }
 }
 
-// What a broken dam leaves in a tank twice as wide is a liquid at rest of half its height.
+// After a dam has broken in a tank of twice its width, the water comes to rest at half its height.
 TEST(DamBreak, ComesToRestAtItsVolume) {
   World world = LoadWorld(R"(
 name: dam_break
