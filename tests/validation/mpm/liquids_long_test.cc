@@ -104,31 +104,43 @@ probes:
   }
 }
 
+// A fixed tank with a floor at 0, from `x0` to `x1` and of the half width `y` [m], as a body of a
+// scene.
+std::string Tank(double x0, double x1, double y) {
+  constexpr double kHalfWall = 0.025;
+  return Fill(R"(  - name: tank
+    rigid:
+      motion: FIXED
+      shapes:
+        - {half_space: {}}
+        - {box: {size: [0.05, 0.4, 0.8]}, pose: {position: [$X0, 0, 0.4]}}
+        - {box: {size: [0.05, 0.4, 0.8]}, pose: {position: [$X1, 0, 0.4]}}
+        - {box: {size: [0.4, 0.05, 0.8]}, pose: {position: [$XM, -$Y, 0.4]}}
+        - {box: {size: [0.4, 0.05, 0.8]}, pose: {position: [$XM, $Y, 0.4]}}
+)",
+              {{"$X0", Number(x0 - kHalfWall)},
+               {"$X1", Number(x1 + kHalfWall)},
+               {"$XM", Number(0.5 * (x0 + x1))},
+               {"$Y", Number(y + kHalfWall)}});
+}
+
 // After a dam has broken in a tank of twice its width, the water comes to rest at half its height.
 TEST(DamBreak, ComesToRestAtItsVolume) {
-  World world = LoadWorld(R"(
+  World world = LoadWorld(Fill(R"(
 name: dam_break
 time_step: 0.005
 grid: {cell_size: 0.025}
 contact: {friction: 0}
 bodies:
-  - name: tank
-    rigid:
-      motion: FIXED
-      shapes:
-        - {half_space: {}}
-        - {box: {size: [0.05, 0.3, 0.8]}, pose: {position: [-0.025, 0, 0.4]}}
-        - {box: {size: [0.05, 0.3, 0.8]}, pose: {position: [0.225, 0, 0.4]}}
-        - {box: {size: [0.4, 0.05, 0.8]}, pose: {position: [0.1, 0.075, 0.4]}}
-        - {box: {size: [0.4, 0.05, 0.8]}, pose: {position: [0.1, -0.075, 0.4]}}
-  - name: water
+$TANK  - name: water
     particles:
       fill: {box: {size: [0.1, 0.1, 0.2]}}
       pose: {position: [0.05, 0, 0.1]}
       material: {model: LIQUID, bulk_modulus: 2.0e5, gamma: 7, density: 1000}
 probes:
   - {name: center, position: {body: water}}
-)");
+)",
+                               {{"$TANK", Tank(0, 0.2, 0.05)}}));
   ASSERT_NO_FATAL_FAILURE(RunUntil(2, &world));
   while (world.state().time < 4) {
     const absl::Status status = world.Step();
@@ -141,22 +153,13 @@ probes:
 // A cube of half the density of water floats half immersed, and the water keeps its volume: 100 mm
 // high in a tank of 160 × 160 mm, it rises to 110 mm. Wrong by less than half a cell.
 TEST(FloatingCube, DisplacesItsMass) {
-  World world = LoadWorld(R"(
+  World world = LoadWorld(Fill(R"(
 name: floating_cube
 time_step: 0.01
 grid: {cell_size: 0.02}
 contact: {friction: 0}
 bodies:
-  - name: tank
-    rigid:
-      motion: FIXED
-      shapes:
-        - {half_space: {}}
-        - {box: {size: [0.05, 0.4, 0.8]}, pose: {position: [-0.105, 0, 0.4]}}
-        - {box: {size: [0.05, 0.4, 0.8]}, pose: {position: [0.105, 0, 0.4]}}
-        - {box: {size: [0.4, 0.05, 0.8]}, pose: {position: [0, -0.105, 0.4]}}
-        - {box: {size: [0.4, 0.05, 0.8]}, pose: {position: [0, 0.105, 0.4]}}
-  - name: cube
+$TANK  - name: cube
     rigid:
       motion: FREE
       mass: 0.256
@@ -170,7 +173,8 @@ bodies:
 probes:
   - {name: water, position: {body: water}}
   - {name: cube, position: {body: cube}}
-)");
+)",
+                               {{"$TANK", Tank(-0.08, 0.08, 0.08)}}));
   ASSERT_NO_FATAL_FAILURE(RunUntil(1.5, &world));
   while (world.state().time < 2) {
     const absl::Status status = world.Step();
@@ -183,22 +187,13 @@ probes:
 // The first mode of water that sloshes in a tank of length L and depth H has the frequency
 // ω² = g k tanh(k H) with k = π/L (Lamb, Hydrodynamics, §228).
 TEST(Slosh, HasThePeriodOfTheFirstMode) {
-  World world = LoadWorld(R"(
+  World world = LoadWorld(Fill(R"(
 name: slosh
 time_step: 0.005
 grid: {cell_size: 0.0125}
 contact: {friction: 0}
 bodies:
-  - name: tank
-    rigid:
-      motion: FIXED
-      shapes:
-        - {half_space: {}}
-        - {box: {size: [0.05, 0.2, 0.4]}, pose: {position: [-0.025, 0, 0.1]}}
-        - {box: {size: [0.05, 0.2, 0.4]}, pose: {position: [0.225, 0, 0.1]}}
-        - {box: {size: [0.4, 0.05, 0.4]}, pose: {position: [0.1, -0.05, 0.1]}}
-        - {box: {size: [0.4, 0.05, 0.4]}, pose: {position: [0.1, 0.05, 0.1]}}
-  - name: water
+$TANK  - name: water
     particles:
       fill: {box: {size: [0.2, 0.05, 0.1]}}
       pose: {position: [0.1, 0, 0.05]}
@@ -206,7 +201,8 @@ bodies:
       material: {model: LIQUID, bulk_modulus: 2.0e5, gamma: 7, density: 1000}
 probes:
   - {name: center, position: {body: water}}
-)");
+)",
+                               {{"$TANK", Tank(0, 0.2, 0.025)}}));
   std::vector<double> crossings;  // times at which the centre of mass passes the middle
   double last = 0;
   while (crossings.size() < 3 && world.state().time < 2) {
