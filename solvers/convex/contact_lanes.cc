@@ -69,7 +69,6 @@ void ContactLanes::Start(std::span<const ConvexProblem::Contact> contacts, const
   }
   for (Four& four : fours_) four.law.Complete();
   law_ = law;
-  slip_is_expected_ = false;
   slip_.clear();
   lagged_.clear();
   if (law_ == nullptr) return;
@@ -196,7 +195,6 @@ void ContactLanes::Four::LinearizeAtExpected(Lanes e_x, Lanes e_y, Lanes e_n, La
 
 bool ContactLanes::ProjectExpected(std::span<const ConvexProblem::Contact> contacts, Slip slip) {
   if (law_ != nullptr) return false;
-  slip_is_expected_ = slip == Slip::kAsExpected;
   bool is_any = false;
   for (std::size_t f = 0; f < fours_.size(); ++f) {
     Lanes e[3] = {}, e_slip = {};
@@ -216,16 +214,13 @@ bool ContactLanes::ProjectExpected(std::span<const ConvexProblem::Contact> conta
 
 bool ContactLanes::ProjectAhead(double left) {
   if (law_ != nullptr) return false;
-  // Contacts without friction do not stick. Where the guess is a solution this seldom matters, and
-  // recorded results depend on it.
-  const double min_friction = slip_is_expected_ ? 0 : -1;
   ForEachFour([&](int k) {
     Four& four = fours_[k];
     const Ahead end(four, left);
     const auto& [was_x, was_y, was_n] = four.at;
     const ConePoint<Lanes> was(four.law, was_x, was_y, was_n), is(four.law, end.x, end.y, end.n);
     const auto turns = was.slides & is.slides & (was_x * end.x + was_y * end.y < 0.0) &
-                       (end.n > 0.0) & (four.law.mu > min_friction);
+                       (end.n > 0.0) & (four.law.mu > 0.0);
     four.LinearizeAt(turns ? Lanes{} : end.x, turns ? Lanes{} : end.y, end.n);
   });
   return true;

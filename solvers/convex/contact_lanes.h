@@ -43,9 +43,9 @@ class ContactLanes {
 
   // Alternative to LinearizeHere after a line search cut Newton's step short: linearises each
   // contact at the end of the full step, after `left` more of its change, and extrapolates γ from
-  // there to y. A contact that would reverse its direction of sliding by then is treated as
-  // sticking: line searches hardly pass through standstill, and a linearisation at either side
-  // seldom predicts it. With a `law`, does nothing and returns false.
+  // there to y. A contact with friction that would reverse its direction of sliding by then is
+  // treated as sticking: line searches hardly pass through standstill, and a linearisation at
+  // either side seldom predicts it. With a `law`, does nothing and returns false.
   bool ProjectAhead(double left);
 
   // Whether any G has changed since the last call.
@@ -96,7 +96,6 @@ class ContactLanes {
 
   std::vector<Four> fours_;
   mutable std::vector<Sum> sums_;
-  bool slip_is_expected_ = false;      // by the last ProjectExpected
   const ContactLaw* law_ = nullptr;    // null: the friction cone
   std::vector<double> slip_, lagged_;  // used by law_
 };

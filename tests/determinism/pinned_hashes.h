@@ -19,7 +19,7 @@ inline constexpr PinnedHash kPinnedHashes[] = {
     {"arm and hand", 120, "fe2c3726b3a4472cfde7890aa5c8acd7"},
     {"soft rings", 40, "b6c135818f96cdd7f1548a27c38608d5"},
     {"corrective cube", 60, "b9cbb133bd18fa58b49f222fb25f3b5d"},
-    {"nonsmooth hand", 120, "7a7f3e6b4dab94e38533f40aff88c4bb"},
+    {"nonsmooth hand", 120, "0a27c1956b4d17ff42a00d5886797d66"},
     {"nonsmooth cube", 60, "699bf9f99d4a9065c4e68d865b1222ee"},
     {"maximal ball", 40, "36f2838c07a21c8a9e27fa896b60e9af"},
     {"smooth cube", 40, "1ce43d036669a6e6f376b3b698f6b059"},
