@@ -19,6 +19,9 @@ constexpr double kSmallLift = 1e-3;
 // bodies [m/s].
 constexpr double kSlowSpeed = 0.05;
 
+// Overlap beyond which shorter steps hardly help, relative to the margin of contacts.
+constexpr double kDeepMargins = 5;
+
 // Pose half-way of a motion with constant velocities.
 RigidTransform Halfway(const RigidTransform& from, const RigidTransform& to) {
   const Eigen::Quaterniond a(from.R), b(to.R);
@@ -194,21 +197,37 @@ class SubdividingStepper final : public Stepper {
     level.inputs = inputs;
     for (Inputs::PoseTarget& target : level.inputs.poses)
       target.X_WB = Halfway(CalcBodyPose(model_, level.start, target.body), target.X_WB);
+    const std::size_t next = OverlapsDeeply(*report) ? levels_.size() : depth + 1;
     // If the step does not converge and neither does a half, give up: shorter steps may not
     // converge either. Halves of a step that gains energy may replace it without converging.
     for (const bool is_first : {true, false}) {
       StepReport* of_half = is_first ? &level.first : &level.second;
       const absl::Status half =
-          StepFrom(depth + 1, is_first ? level.inputs : inputs, h / 2, &level.halved, of_half);
-      if (!half.ok() || (!is_whole && !of_half->converged)) return status;
+          StepFrom(next, is_first ? level.inputs : inputs, h / 2, &level.halved, of_half);
+      if (!half.ok() || (!is_whole && !of_half->converged)) {
+        ++report->compromises[Compromise::kHalvedInVain];
+        return status;
+      }
     }
     ScaleMemory(2, &level.halved);
     AddReport(level.second, 0.5, &level.first);
-    if (is_whole && CalcGain(level.start, level.halved, h, level.first) >= gain) return status;
+    if (is_whole && CalcGain(level.start, level.halved, h, level.first) >= gain) {
+      ++report->compromises[Compromise::kHalvedInVain];
+      return status;
+    }
     ++level.first.compromises[Compromise::kHalved];
     std::swap(*state, level.halved);
     std::swap(*report, level.first);
     return absl::OkStatus();
+  }
+
+  // Whether bodies overlap deeply, as where a script has moved one into another. The contacts that
+  // push them apart supply energy in steps of any length, and there may be thousands, so the halves
+  // of a step are not divided further.
+  bool OverlapsDeeply(const StepReport& report) const {
+    return std::ranges::any_of(report.contacts, [this](const ContactForce& contact) {
+      return contact.gap < -kDeepMargins * model_.contact.margin && !contact.impulse_W.isZero(0);
+    });
   }
 
   // Energy beyond what a step may gain [J]; 0 if it is not checked.

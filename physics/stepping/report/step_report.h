@@ -32,13 +32,14 @@ enum class Compromise {
   kTravelBeyondSize,       // bodies that move farther in the step than they are long
   kImpactLimit,            // islands with more collisions in a step than are followed
   kHalved,                 // steps and substeps repeated in halves (Model::max_substeps)
+  kHalvedInVain,           // those kept, because the halves were no better
   kStiffened,              // solves repeated with stiffer contacts, as bodies overlapped
   kRecursionsOverPlan,     // corrective recursions beyond `recursions`
   // Corrections solved again with the directions at the start of the step, since the recursions
   // ended far from a solution.
   kStartDirections,
 };
-inline constexpr std::array<std::string_view, 14> kCompromiseNames{"newton_above_tolerance",
+inline constexpr std::array<std::string_view, 15> kCompromiseNames{"newton_above_tolerance",
                                                                    "friction_clamped",
                                                                    "cone_iterations_over_budget",
                                                                    "redetection_limit",
@@ -49,6 +50,7 @@ inline constexpr std::array<std::string_view, 14> kCompromiseNames{"newton_above
                                                                    "travel_beyond_size",
                                                                    "impact_limit",
                                                                    "halved",
+                                                                   "halved_in_vain",
                                                                    "stiffened",
                                                                    "recursions_over_plan",
                                                                    "start_directions"};
@@ -56,7 +58,7 @@ inline constexpr std::array<std::string_view, 14> kCompromiseNames{"newton_above
 // Whether a compromise is only further work, after which the step is as exact as any other.
 constexpr bool IsFurtherWork(Compromise kind) {
   return kind == Compromise::kConeIterationsOverBudget || kind == Compromise::kHalved ||
-         kind == Compromise::kRecursionsOverPlan;
+         kind == Compromise::kHalvedInVain || kind == Compromise::kRecursionsOverPlan;
 }
 
 // Number of occurrences of each compromise.

@@ -1,5 +1,6 @@
 // Steps that do not converge or that gain energy are divided.
 
+#include <algorithm>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -153,6 +154,40 @@ TEST(Substeps, AreNotTakenUnderLimitsOfTheMethod) {
     EXPECT_EQ(limited.report().compromises[Compromise::kHalved], 0);
   }
   EXPECT_GT(missed, 0);
+}
+
+// Contacts that push bodies out of each other supply energy, in halves of a step as in the whole.
+TEST(Substeps, AreNotDividedFurtherWhileBodiesOverlapDeeply) {
+  World world = LoadWorld(R"(
+name: overlap
+time_step: 0.02
+contact: {friction: 1, patches: POLYGONS}
+bodies:
+  - {name: ground, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
+  - name: cushion
+    deformable:
+      mesh: {box: {size: [0.3, 0.3, 0.1]}, edge_length: 0.03}
+      pose: {position: [0, 0, 0.05]}
+      material: {youngs_modulus: 1.0e4, poissons_ratio: 0.4, density: 100}
+      damping: {beta: 0.01}
+  - name: press
+    rigid:
+      motion: KINEMATIC
+      pose: {position: [0.05, 0, 0.11], rpy_degrees: [0, 20, 0]}
+      shapes: [{box: {size: [0.1, 0.1, 0.1]}}]
+)");
+  double shallowest = 1;
+  for (int k = 0; k < 10; ++k) {
+    ASSERT_TRUE(world.Step().ok());
+    const StepReport& report = world.report();
+    double depth = 0;
+    for (const ContactForce& contact : report.contacts) depth = std::max(depth, -contact.gap);
+    shallowest = std::min(shallowest, depth);
+    EXPECT_LE(
+        report.compromises[Compromise::kHalved] + report.compromises[Compromise::kHalvedInVain], 1)
+        << k;
+  }
+  EXPECT_GT(shallowest, 0.01);
 }
 
 }  // namespace
