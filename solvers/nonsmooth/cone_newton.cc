@@ -116,13 +116,20 @@ void ConeNewton::Analyse() {
   const int num_contacts = island.num_contacts();
   for (int b = 0; b < island.num_blocks(); ++b)
     found_.push_back({hessian_.panel_of(b), num_contacts + b, nullptr, nullptr});
+  rows_of_contacts_.clear();
   const auto add = [&](int source, std::span<const IslandView::Entry> entries) {
     for (const IslandView::Entry& left : entries) {
+      const std::size_t rows = rows_of_contacts_.size();
+      if (source >= 0) {
+        const double* J = island.system->J(left);
+        for (int r = 0; r < 3; ++r)
+          for (int i = 0; i < left.columns; ++i) rows_of_contacts_.push_back(J[3 * i + r]);
+      }
       for (const IslandView::Entry& right : entries) {
         // only the lower triangle of a diagonal block is needed
         const int i = island.block_of(left), j = island.block_of(right);
         const bool is_kept = i == j ? left.first >= right.first : hessian_.IsKept(i, j);
-        if (is_kept) found_.push_back({hessian_.panel_of(j), source, &left, &right});
+        if (is_kept) found_.push_back({hessian_.panel_of(j), source, &left, &right, rows});
       }
     }
   };
@@ -223,13 +230,13 @@ void ConeNewton::FillPanel(int panel, const Point& at) {
       continue;
     }
     const IslandView::Entry &left = *piece.left, &right = *piece.right;
-    const double* J = problem.island.system->J(left);
     const double* I = problem.island.system->J(right);
     const int row_block = problem.island.block_of(left),
               column_block = problem.island.block_of(right);
     if (piece.source < 0) {
       const double K = problem.h * at.row_K[-1 - piece.source];
       if (K == 0) continue;
+      const double* J = problem.island.system->J(left);
       const BlockCholesky::Place place = hessian_.Find(row_block, column_block);
       for (int j = 0; j < right.columns; ++j) {
         double* column = place.values + (right.first + j) * std::size_t(place.stride) + left.first;
@@ -240,11 +247,14 @@ void ConeNewton::FillPanel(int panel, const Point& at) {
     const Matrix3d& K = at.K[piece.source];
     if (K(2, 2) == 0) continue;
     const BlockCholesky::Place place = hessian_.Find(row_block, column_block);
+    const double* J = &rows_of_contacts_[piece.rows];
+    const int count = left.columns;
     for (int j = 0; j < right.columns; ++j) {
       const Vector3d KI = problem.h * (K * Eigen::Map<const Vector3d>(I + 3 * j));
       double* column = place.values + (right.first + j) * std::size_t(place.stride) + left.first;
-      for (int i = 0; i < left.columns; ++i)
-        column[i] += J[3 * i] * KI[0] + J[3 * i + 1] * KI[1] + J[3 * i + 2] * KI[2];
+      // only the lower triangle of a diagonal block
+      for (int i = &left == &right ? j : 0; i < count; ++i)
+        column[i] += J[i] * KI[0] + J[count + i] * KI[1] + J[2 * count + i] * KI[2];
     }
   }
 }

@@ -51,6 +51,7 @@ class ConeNewton {
     int panel;
     int source;  // contact, or −1 − row; or number of contacts + block
     const ConstraintSystem::Entry *left, *right;  // of a contact or row
+    std::size_t rows = 0;                         // of `left` in rows_of_contacts_
   };
 
   bool FactorMasses();
@@ -83,9 +84,10 @@ class ConeNewton {
   BlockCholesky hessian_;
   std::vector<int> sizes_;
   std::vector<std::pair<int, int>> couplings_;
-  std::vector<Piece> found_, pieces_;  // by contacts, and by panels
-  std::vector<int> first_piece_;       // of each panel
-  std::vector<double> force_, R_;      // of contacts, then rows
+  std::vector<Piece> found_, pieces_;     // by contacts, and by panels
+  std::vector<double> rows_of_contacts_;  // J of the entries of contacts, row by row
+  std::vector<int> first_piece_;          // of each panel
+  std::vector<double> force_, R_;         // of contacts, then rows
   std::vector<double> v_star_, rates_, scratch_, step_, product_, speeds_;
   std::vector<std::vector<double>> basis_;
   Point now_, trial_, best_;
