@@ -15,7 +15,7 @@ struct PinnedHash {
 inline constexpr PinnedHash kPinnedHashes[] = {
     {"soft ball", 60, "d4b0a26ab4c78d4adaf66f2863a04802"},
     {"soft mat", 30, "10f15c6e45e977642bdeccddf33ec647"},
-    {"rigid heap", 100, "e996ecafb03cc3c99fad346e45467443"},
+    {"rigid heap", 100, "77fd4cf8b6ac9d4c7b7b464e0776f3fb"},
     {"arm and hand", 120, "fe2c3726b3a4472cfde7890aa5c8acd7"},
     {"soft rings", 40, "b6c135818f96cdd7f1548a27c38608d5"},
     {"corrective cube", 60, "b9cbb133bd18fa58b49f222fb25f3b5d"},

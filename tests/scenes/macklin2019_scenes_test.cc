@@ -143,6 +143,13 @@ TEST(Macklin2019, ParabolicArchStandsByFriction) {
     CheckArchStands(scheme);
 }
 
+// Its solutions move the stones to and fro by some micrometres per second, within the tolerance.
+TEST(Macklin2019, ParabolicArchFallsAsleepByTheCorrectiveMethod) {
+  World world = LoadShipped("parabolic_arch", {}, "corrective");
+  RunUntil(5, &world);
+  EXPECT_EQ(world.report().asleep, 20);
+}
+
 TEST(Macklin2019, ParabolicArchFallsOnLittleFriction) {
   for (FrictionScheme scheme : SchemesBesideTheScenes(0)) {
     scheme.overrides.push_back("contact.friction=0.2");

@@ -12,6 +12,9 @@ namespace {
 // A block slower than this in every velocity [m/s], [rad/s] is at rest; one that creeps by a
 // millimetre in a quarter of an hour is not.
 constexpr double kRestSpeed = 1e-6;
+// Steps at speeds up to this neither count as rest nor end it: solutions within the tolerance may
+// move a body that rests to and fro.
+constexpr double kJitterSpeed = 1e-5;
 constexpr double kRestTime = 0.25;  // [s]
 constexpr int kMinRestSteps = 10;
 // Slower prescribed motion is rounding of its targets [m/s], [rad/s].
@@ -127,12 +130,12 @@ void WakeByInputs(const Inputs& inputs, const StepBlocks& blocks, const State& s
   }
 }
 
-// Whether a block is slow enough to count as at rest.
-bool IsAtRest(const Model& model, const State& state, int block) {
+// Whether no velocity of a block exceeds `speed` [m/s], [rad/s].
+bool IsSlow(const Model& model, const State& state, int block, double speed) {
   for (const double v : model.Velocities(state, block))
-    if (!(std::abs(v) <= kRestSpeed)) return false;
+    if (!(std::abs(v) <= speed)) return false;
   const NodeSet* nodes = model.abilities[block].nodes;
-  return nodes == nullptr || nodes->CalcInnerSpeed(model.StateOf(state, block)) <= kRestSpeed;
+  return nodes == nullptr || nodes->CalcInnerSpeed(model.StateOf(state, block)) <= speed;
 }
 
 }  // namespace
@@ -173,8 +176,11 @@ void PutToSleep(std::span<const int> island_of_block, int num_islands, StepBlock
   island_rest.assign(num_islands, std::numeric_limits<int>::max());
   for (int b = 0; b < count; ++b) {
     if (rest[b] < 0 || blocks->is_prescribed[b]) continue;
-    const bool is_still = !sleeping.disturbed[b] && IsAtRest(blocks->model, *state, b);
-    rest[b] = is_still ? std::min(rest[b] + 1, sleeping.steps_to_sleep) : 0;
+    if (sleeping.disturbed[b] || !IsSlow(blocks->model, *state, b, kJitterSpeed)) {
+      rest[b] = 0;
+    } else if (IsSlow(blocks->model, *state, b, kRestSpeed)) {
+      rest[b] = std::min(rest[b] + 1, sleeping.steps_to_sleep);
+    }
     if (island_of_block[b] >= 0)
       island_rest[island_of_block[b]] = std::min(island_rest[island_of_block[b]], rest[b]);
   }
