@@ -222,8 +222,8 @@ class SubdividingStepper final : public Stepper {
   }
 
   // Whether bodies overlap deeply, as where a script has moved one into another. The contacts that
-  // push them apart supply energy in steps of any length, and there may be thousands, so the halves
-  // of a step are not divided further.
+  // push them apart supply energy in steps of any length, and there may be thousands of them, so
+  // StepFrom does not divide the halves of such a step.
   bool OverlapsDeeply(const StepReport& report) const {
     return std::ranges::any_of(report.contacts, [this](const ContactForce& contact) {
       return contact.gap < -kDeepMargins * model_.contact.margin && !contact.impulse_W.isZero(0);

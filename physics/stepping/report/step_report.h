@@ -32,7 +32,7 @@ enum class Compromise {
   kTravelBeyondSize,       // bodies that move farther in the step than they are long
   kImpactLimit,            // islands with more collisions in a step than are followed
   kHalved,                 // steps and substeps repeated in halves (Model::max_substeps)
-  kHalvedInVain,           // those kept, because the halves were no better
+  kHalvedInVain,           // steps and substeps kept because their halves were no better
   kStiffened,              // solves repeated with stiffer contacts, as bodies overlapped
   kRecursionsOverPlan,     // corrective recursions beyond `recursions`
   // Corrections solved again with the directions at the start of the step, since the recursions
