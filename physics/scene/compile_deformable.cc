@@ -408,13 +408,19 @@ std::optional<TetrahedralMesh> SceneCompiler::ReadVolumeMesh(const v1::VolumeMes
     }
   }
 
-  if (!from_file && (given.refine() || given.has_sharp_angle())) {
-    log_.Error(path + (given.refine() ? ".refine" : ".sharp_angle"),
+  if (!from_file && (given.refine() || given.has_sharp_angle() || given.has_max_tetrahedra())) {
+    log_.Error(path + (given.refine()            ? ".refine"
+                       : given.has_sharp_angle() ? ".sharp_angle"
+                                                 : ".max_tetrahedra"),
                "applies to files of surfaces only. Remove it");
     ok = false;
   }
   if (given.has_sharp_angle())
     ok &= CheckPositive(path + ".sharp_angle", given.sharp_angle(), "angle in degrees", &log_, 180);
+  if (given.has_max_tetrahedra()) {
+    ok &= CheckPositive(path + ".max_tetrahedra", static_cast<double>(given.max_tetrahedra()),
+                        "number", &log_, 1e9);
+  }
 
   absl::StatusOr<TetrahedralMesh> mesh;
   if (from_file) {
@@ -460,7 +466,8 @@ std::optional<TetrahedralMesh> SceneCompiler::ReadVolumeFile(const v1::VolumeMes
   } else {
     for (const auto& [is_given, name] :
          {std::pair(given.has_edge_length(), ".edge_length"), std::pair(given.refine(), ".refine"),
-          std::pair(given.has_sharp_angle(), ".sharp_angle")}) {
+          std::pair(given.has_sharp_angle(), ".sharp_angle"),
+          std::pair(given.has_max_tetrahedra(), ".max_tetrahedra")}) {
       if (!is_given) continue;
       log_.Error(path + name,
                  "applies to primitives and surfaces only; the file has its own edges. Remove it");
@@ -510,6 +517,8 @@ std::optional<TetrahedralMesh> SceneCompiler::MeshSurfaceOf(const v1::VolumeMesh
   options.meshing.edge_length = given.edge_length();
   options.meshing.refine = given.refine();
   if (given.has_sharp_angle()) options.meshing.sharp_angle = given.sharp_angle() * kPi / 180;
+  if (given.has_max_tetrahedra())
+    options.meshing.max_refined = static_cast<double>(given.max_tetrahedra());
   options.meshing.max_tetrahedra = std::min(
       kMaxPrimitiveTetrahedra, static_cast<double>(options_.limits.max_tetrahedra - tetrahedra_));
   options.meshing.progress = [this, start = share_](double done) {

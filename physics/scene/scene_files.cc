@@ -1,6 +1,8 @@
 // Mesh files of a scene: where they may be, and their part in the model's hash; visuals.
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -8,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "physics/geometry/meshing/divided_surface.h"
 #include "physics/geometry/meshing/embedding.h"
 #include "physics/scene/compiler.h"
 #include "physics/scene/mesh_files/surface_mesh_files.h"
@@ -28,6 +31,37 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr double kMaxFromBody = 0.1;  // of a visual's vertex, relative to the body's size
+// Triangles of a visual with edges longer than the body's are divided up to this many.
+constexpr std::size_t kMaxDividedTriangles = 20'000;
+
+double CalcMeanEdge(const TetrahedralMesh& mesh, const BoundarySurface& surface) {
+  double sum = 0;
+  for (const auto& t : surface.triangles)
+    for (int e = 0; e < 3; ++e) sum += (mesh.vertices[t[e]] - mesh.vertices[t[(e + 1) % 3]]).norm();
+  return sum / (3 * static_cast<double>(surface.triangles.size()));
+}
+
+// The appearance of a divided surface: in the middles of edges, the mean of that at their ends.
+std::shared_ptr<const Appearance> Divide(const std::shared_ptr<const Appearance>& appearance,
+                                         const std::vector<std::array<int, 2>>& ends) {
+  if (appearance == nullptr || ends.empty()) return appearance;
+  auto divided = std::make_shared<Appearance>(*appearance);
+  auto& coordinates = divided->texture_coordinates;
+  auto& colors = divided->vertex_colors;
+  const bool has_coordinates = !coordinates.empty(), has_colors = !colors.empty();
+  for (const auto& [a, b] : ends) {
+    if (has_coordinates) {
+      coordinates.push_back({0.5F * (coordinates[a][0] + coordinates[b][0]),
+                             0.5F * (coordinates[a][1] + coordinates[b][1])});
+    }
+    if (!has_colors) continue;
+    std::array<std::uint8_t, 4> mean{};
+    for (int k = 0; k < 4; ++k)
+      mean[k] = static_cast<std::uint8_t>((colors[a][k] + colors[b][k] + 1) / 2);
+    colors.push_back(mean);
+  }
+  return divided;
+}
 
 }  // namespace
 
@@ -150,10 +184,12 @@ void SceneCompiler::EmbedVisual(const v1::Visual& given, const std::string& path
   AxisAlignedBox bounds;
   for (const Eigen::Vector3d& p : body->mesh.vertices) bounds.Include(p);
   double farthest = 0;
+  const double edge = CalcMeanEdge(body->mesh, body->surface);
   for (const VisualShape& visual : visuals) {
-    const TriangleMesh& mesh = *std::get<SurfaceMesh>(visual.shape.geometry).mesh;
-    std::vector<Eigen::Vector3d> points;
-    for (const Eigen::Vector3d& p : mesh.vertices) points.push_back(visual.shape.X_BS * p);
+    TriangleMesh mesh = *std::get<SurfaceMesh>(visual.shape.geometry).mesh;
+    for (Eigen::Vector3d& p : mesh.vertices) p = visual.shape.X_BS * p;
+    DividedSurface divided = DivideLongEdges(std::move(mesh), edge, kMaxDividedTriangles);
+    const std::vector<Eigen::Vector3d>& points = divided.mesh.vertices;
     const Embedding embedding = EmbedPoints(points, body->mesh, body->surface);
     farthest = std::max(farthest, embedding.max_distance);
     EmbeddedPart& part = body->embedded.parts.emplace_back();
@@ -162,9 +198,9 @@ void SceneCompiler::EmbedVisual(const v1::Visual& given, const std::string& path
       part.weights.push_back({static_cast<float>(w[0]), static_cast<float>(w[1]),
                               static_cast<float>(w[2]), static_cast<float>(w[3])});
     }
-    part.triangles = mesh.triangles;
+    part.triangles = std::move(divided.mesh.triangles);
     part.color = visual.color;
-    part.appearance = visual.appearance;
+    part.appearance = Divide(visual.appearance, divided.ends);
     for (const std::array<int, 4>& nodes : part.nodes)
       for (const int v : nodes) is_inner[v] = !is_drawn[v];
   }

@@ -15,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include <Eigen/Geometry>
 
+#include "physics/geometry/meshing/surface/surface_thickness.h"
 #include "physics/scene/import/imported_robot.h"
 #include "physics/scene/mesh_files/surface_mesh_files.h"
 #include "physics/scene/mesh_files/volume_mesh_files.h"
@@ -29,33 +30,16 @@ using Eigen::Vector3d;
 
 constexpr std::size_t kHead = 4096;  // bytes from which the kind of a file is found
 // The edge length of tetrahedra that fill a surface is its size / kEdgesPerSize, or larger if this
-// gives more tetrahedra than two cores step in real time.
+// gives more tetrahedra than two cores step in real time, or shorter where the body is thin.
 constexpr double kEdgesPerSize = 100;
-constexpr double kTetrahedra = 5'000;
-constexpr double kVolumeOfEdge = 0.0785;  // mean of the mesher's tetrahedra at edge_length 1
-// The surface of the file itself is drawn if at most this share of its area has triangles longer
-// than an edge, which would hide the deformation, and if a page without a GPU draws it within
-// seconds.
-constexpr double kMaxCoarseShare = 0.05;
+// Edges are shortened further, where the surface has sharp edges, up to this many tetrahedra.
+constexpr int kMaxTetrahedra = 10'000;
+// The surface of the file itself is drawn if a page without a GPU draws it within seconds.
 constexpr std::size_t kMaxShownTriangles = 50'000;
 // Time steps of soft bodies alone, and with robots, which need shorter ones [s].
 constexpr double kSoftTimeStep = 0.01, kRobotTimeStep = 0.005;
 constexpr double kMaxSize = 5;       // larger meshes are taken to be in millimetres [m]
 constexpr double kClearance = 0.02;  // above the floor, and beside each other: share of size
-
-// Share of the area of triangles with an edge longer than `length`.
-double CalcCoarseShare(const TriangleMesh& mesh, double length) {
-  double area = 0, coarse = 0;
-  for (const auto& t : mesh.triangles) {
-    const Vector3d &a = mesh.vertices[t[0]], &b = mesh.vertices[t[1]], &c = mesh.vertices[t[2]];
-    const double doubled = (b - a).cross(c - a).norm();
-    const double longest =
-        std::max({(b - a).squaredNorm(), (c - b).squaredNorm(), (a - c).squaredNorm()});
-    area += doubled;
-    if (longest > length * length) coarse += doubled;
-  }
-  return area > 0 ? coarse / area : 1;
-}
 
 // A quoted string of YAML.
 std::string InQuotes(const std::string& text) {
@@ -237,7 +221,9 @@ class SceneWriter {
     const absl::StatusOr<SurfaceMeshFile> read =
         ReadVisualSurface(*bytes, file, ServeCompanions(file, jail_));
     if (!read.ok()) return Refuse(read.status());
-    AddSoftBody(file, read->mesh.vertices, &read->mesh, !read->parts.empty());
+    const absl::StatusOr<SurfaceMeshFile> closed = CloseSurfaceMesh(*read, file);
+    AddSoftBody(file, read->mesh.vertices, closed.ok() ? &closed->mesh : &read->mesh,
+                !read->parts.empty());
   }
 
   // `surface`: to be filled; null: the file has tetrahedra. `has_colors`: the surface itself is
@@ -246,7 +232,6 @@ class SceneWriter {
                    const TriangleMesh* surface, bool has_colors) {
     AxisAlignedBox bounds;
     for (const Vector3d& p : vertices) bounds.Include(p);
-    const Vector3d center = 0.5 * (bounds.lower + bounds.upper);
     const double given = (bounds.upper - bounds.lower).maxCoeff();
     if (vertices.empty() || !(given > 0)) {
       errors_.push_back(absl::StrCat(file, ": has no extent; expected a solid"));
@@ -261,17 +246,17 @@ class SceneWriter {
     if (scale != 1) absl::StrAppend(&mesh, ", scale: ", Short(scale));
     std::string visual = has_colors ? absl::StrCat("\n      visual: {", mesh, "}") : "";
     if (surface != nullptr) {
-      // about the centre, where the error is smallest if the surface is open
-      double volume = 0;
-      for (const auto& [a, b, c] : surface->triangles)
-        volume +=
-            (vertices[a] - center).dot((vertices[b] - center).cross(vertices[c] - center)) / 6;
-      const double edge = std::max(given / kEdgesPerSize,
-                                   std::cbrt(std::abs(volume) / kTetrahedra / kVolumeOfEdge));
-      if (!has_colors && surface->triangles.size() <= kMaxShownTriangles &&
-          CalcCoarseShare(*surface, edge) <= kMaxCoarseShare)
+      const absl::StatusOr<double> chosen =
+          ChooseEdgeLength(*surface, {.shortest = given / kEdgesPerSize});
+      if (!chosen.ok()) {
+        errors_.push_back(absl::StrCat(file, ": ", chosen.status().message()));
+        return;
+      }
+      const double edge = *chosen;
+      if (!has_colors && surface->triangles.size() <= kMaxShownTriangles)
         visual = absl::StrCat("\n      visual: {", mesh, "}   # the fine surface, which is drawn");
-      absl::StrAppend(&mesh, ", edge_length: ", Short(scale * edge));
+      absl::StrAppend(&mesh, ", edge_length: ", Short(scale * edge),
+                      ", max_tetrahedra: ", kMaxTetrahedra);
     }
     absl::StrAppend(
         &bodies_, "  - name: ", NameFor(file), "\n    deformable:\n      mesh: {", mesh, "}",

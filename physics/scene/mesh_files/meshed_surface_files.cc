@@ -35,8 +35,8 @@ std::string CalcKey(std::string_view bytes, const std::string& companions,
   std::string whole = absl::StrCat(kMesherVersion, ",", content.high64, ",", content.low64, ",",
                                    options.meshing.refine ? ",refined," : ",");
   // append numbers as bits
-  for (const double number :
-       {options.scale, options.meshing.edge_length, options.meshing.sharp_angle})
+  for (const double number : {options.scale, options.meshing.edge_length,
+                              options.meshing.sharp_angle, options.meshing.max_refined})
     whole.append(reinterpret_cast<const char*>(&number), sizeof(number));
   whole.append(companions);
   return HashOf(whole);

@@ -151,14 +151,35 @@ TEST(Import, ASurfaceIsFilledWithAboutFiveThousandTetrahedra) {
   const RobotFolder folder;
   const auto yaml = WriteSceneOf({folder.Write("cube.obj", CubeObj(1))}, folder.path());
   ASSERT_TRUE(yaml.ok()) << yaml.status();
-  // its 12 triangles would hide how it deforms
-  EXPECT_THAT(yaml->yaml, Not(HasSubstr("visual:")));
+  EXPECT_THAT(yaml->yaml, HasSubstr("max_tetrahedra: 10000"));
   EXPECT_THAT(yaml->yaml, HasSubstr("time_step: 0.01\n"));
   const SceneResult scene = LoadSceneFile(folder.Write("scene.yaml", yaml->yaml));
   ASSERT_TRUE(scene.ok());
   const std::size_t count = scene.model->bodies.back().mesh.tetrahedra.size();
   EXPECT_GT(count, 3500u);
   EXPECT_LT(count, 6500u);
+  // it is drawn as it is, with its 12 triangles divided, so that they show how it deforms
+  const EmbeddedSurface& shown = scene.model->bodies.back().embedded;
+  ASSERT_EQ(shown.parts.size(), 1u);
+  EXPECT_GT(shown.parts[0].triangles.size(), 1000u);
+}
+
+TEST(Import, APartWithThinWallsAndSmallHolesIsStillQuick) {
+  // a plate as thin as an edge of the five thousand tetrahedra, and a hole narrower than that
+  const RobotFolder folder;
+  std::string text;
+  const TriangleMesh plate =
+      MakeDrilledPrism({{0, 0}, {1, 0}, {1, 1}, {0, 1}}, 1, {0.5, 0.5}, 0.01, 24, 0, 0.02);
+  for (const Eigen::Vector3d& p : plate.vertices)
+    absl::StrAppend(&text, "v ", p.x(), " ", p.y(), " ", p.z(), "\n");
+  for (const auto& [a, b, c] : plate.triangles)
+    absl::StrAppend(&text, "f ", a + 1, " ", b + 1, " ", c + 1, "\n");
+  const SceneResult result = LoadSceneFile(folder.Write("plate.obj", text));
+  ExpectLoads(result);
+  ASSERT_TRUE(result.ok());
+  const std::size_t count = result.model->bodies.back().mesh.tetrahedra.size();
+  EXPECT_GT(count, 3500u);
+  EXPECT_LT(count, 30000u);
 }
 
 TEST(Import, AFineSurfaceIsDrawnOverItsTetrahedra) {

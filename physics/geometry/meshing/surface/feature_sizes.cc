@@ -74,21 +74,18 @@ std::vector<Vector3d> FindDeviatingBoundary(const SurfaceRegion& region,
     const Vector3d &a = mesh.vertices[t[0]], &b = mesh.vertices[t[1]], &c = mesh.vertices[t[2]];
     for (const Vector3d& p : {Vector3d((a + b + c) / 3), Vector3d(0.5 * (a + b)),
                               Vector3d(0.5 * (b + c)), Vector3d(0.5 * (c + a))}) {
-      const double squared =
-          region.boundary_bvh()
-              .FindNearest(PositionsOf(region.boundary()), p, std::numeric_limits<double>::max())
-              .at.squared_distance;
-      if (squared > farthest[i].first) farthest[i] = {squared, p};
+      const double distance = region.CalcDistance(p);
+      if (distance > farthest[i].first) farthest[i] = {distance, p};
     }
   });
   std::vector<Vector3d> deviating;
-  for (const auto& [squared, p] : farthest)
-    if (squared > tolerance * tolerance) deviating.push_back(p);
+  for (const auto& [distance, p] : farthest)
+    if (distance > tolerance) deviating.push_back(p);
   return deviating;
 }
 
 std::vector<SizeSample> HalveSizes(const std::vector<Vector3d>& points, const TetrahedralMesh& mesh,
-                                   double edge_length, double min_edge) {
+                                   double edge_length, double min_edge, double max_edge) {
   std::vector<SizeSample> sizes;
   const TriangleMesh surface{mesh.vertices, ExtractBoundary(mesh).triangles};
   const TriangleBvh bvh(surface.triangles, PositionsOf(surface));
@@ -103,7 +100,7 @@ std::vector<SizeSample> HalveSizes(const std::vector<Vector3d>& points, const Te
   });
   for (std::size_t i = 0; i < points.size(); ++i) {
     const double edge =
-        std::max(min_edge, longest[i] > 0.7 * edge_length ? 0.5 * edge_length : 0.25 * edge_length);
+        std::clamp((longest[i] > 0.7 * edge_length ? 0.5 : 0.25) * edge_length, min_edge, max_edge);
     sizes.push_back({points[i], edge});
     for (int axis = 0; axis < 3; ++axis)
       for (const double step : {-edge, edge})

@@ -30,10 +30,10 @@ std::vector<DeviatingPoint> FindDeviatingPoints(const SharpFeatures& features,
 std::vector<Eigen::Vector3d> FindDeviatingBoundary(const SurfaceRegion& region,
                                                    const TetrahedralMesh& mesh, double tolerance);
 
-// Chooses edges half as long as those of the mesh, but not shorter than `min_edge` [m], around each
-// point.
+// Chooses edges half as long as those of the mesh, but from `min_edge` to `max_edge` [m], around
+// each point.
 std::vector<SizeSample> HalveSizes(const std::vector<Eigen::Vector3d>& points,
-                                   const TetrahedralMesh& mesh, double edge_length,
-                                   double min_edge);
+                                   const TetrahedralMesh& mesh, double edge_length, double min_edge,
+                                   double max_edge);
 
 }  // namespace pliant::physics

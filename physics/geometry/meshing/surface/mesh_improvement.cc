@@ -21,7 +21,8 @@ constexpr int kMaxRing = 7;
 // A boundary edge is flipped only if the cosines between the normals of old and new triangles are
 // above this.
 constexpr double kFlatCosine = 0.95;
-constexpr int kSearchRounds = 10;
+// A search ends after this many rounds, or when its steps have been halved so often.
+constexpr int kSearchRounds = 10, kSearchHalvings = 4;
 constexpr int kReportInterval = 2000;
 
 class Improver {
@@ -174,7 +175,9 @@ class Improver {
     };
     if (!attempt(mean)) attempt(0.5 * (from + mean));
     double step = 0.25 * size;
-    for (int round = 0; round < kSearchRounds && worst < target_; ++round) {
+    int halvings = 0;
+    for (int round = 0; round < kSearchRounds && halvings < kSearchHalvings && worst < target_;
+         ++round) {
       // along the normal of the opposite face in the worst tetrahedron, then along the axes
       bool moved = false;
       const int t = WorstTetrahedron(v);
@@ -186,7 +189,9 @@ class Improver {
         const Vector3d offset = step * Vector3d::Unit(axis);
         moved = attempt(best + offset) || attempt(best - offset);
       }
-      if (!moved) step *= 0.5;
+      if (moved) continue;
+      step *= 0.5;
+      ++halvings;
     }
     x_[v] = best;
     if (!(worst > before + kMinGain)) {
@@ -230,6 +235,28 @@ class Improver {
     const auto [low, high] = std::minmax(a, b);
     return std::binary_search(input_.kept_edges.begin(), input_.kept_edges.end(),
                               std::array<int, 2>{low, high});
+  }
+
+  // True if every face of the fresh tetrahedra would still have at most two. Among inverted
+  // tetrahedra, positive ones can be in each other's way.
+  bool KeepsFaces(const std::vector<int>& old, const std::vector<std::array<int, 4>>& fresh) const {
+    const auto holds = [](const std::array<int, 4>& t, int v) {
+      return std::find(t.begin(), t.end(), v) != t.end();
+    };
+    for (const auto& t : fresh) {
+      for (int omitted = 0; omitted < 4; ++omitted) {
+        const int a = t[(omitted + 1) % 4], b = t[(omitted + 2) % 4], c = t[(omitted + 3) % 4];
+        int count = 0;
+        for (const auto& other : fresh)
+          count += holds(other, a) && holds(other, b) && holds(other, c);
+        for (const int other : stars_[a]) {
+          count += Holds(other, b) && Holds(other, c) &&
+                   std::find(old.begin(), old.end(), other) == old.end();
+        }
+        if (count > 2) return false;
+      }
+    }
+    return true;
   }
 
   void Replace(const std::vector<int>& old, const std::vector<std::array<int, 4>>& fresh) {
@@ -352,7 +379,9 @@ class Improver {
       parts.emplace_back(i, k);
       parts.emplace_back(k, j);
     }
-    Replace({around.begin(), around.begin() + count}, fresh);
+    const std::vector<int> old(around.begin(), around.begin() + count);
+    if (!KeepsFaces(old, fresh)) return false;
+    Replace(old, fresh);
     return true;
   }
 
@@ -396,6 +425,7 @@ class Improver {
       fresh.push_back({c[i], c[(i + 1) % 3], top, c[3]});
       if (!(Quality(fresh.back()) > before + kMinGain)) return false;
     }
+    if (!KeepsFaces({t, other}, fresh)) return false;
     Replace({t, other}, fresh);
     return true;
   }
@@ -418,7 +448,9 @@ class Improver {
       fresh.push_back(moved);
     }
     if (fresh.empty()) return false;
-    Replace(std::vector<int>(stars_[u]), fresh);
+    const std::vector<int> old(stars_[u]);
+    if (!KeepsFaces(old, fresh)) return false;
+    Replace(old, fresh);
     return true;
   }
 

@@ -70,7 +70,22 @@ std::uint64_t SegmentGrid::Key(const Vector3d& p, int dx, int dy, int dz) const 
 
 SegmentGrid::Nearest SegmentGrid::FindNearest(const Vector3d& p) const {
   Nearest best{kInfinity, -1, 0};
-  for (int n = 0; n < 27; ++n) {
+  // A segment may pass an unlisted corner of a cell, but is listed within a quarter of a cell of it.
+  const auto is_too_far = [&](int dx, int dy, int dz) {
+    const int steps[3] = {dx, dy, dz};
+    double squared = 0;
+    for (int axis = 0; axis < 3; ++axis) {
+      if (steps[axis] == 0) continue;
+      const double into = p[axis] / cell_ - std::floor(p[axis] / cell_);
+      const double gap = steps[axis] < 0 ? into : 1 - into;
+      squared += gap * gap;
+    }
+    return std::sqrt(squared) * cell_ > best.distance + 0.26 * cell_;
+  };
+  // the cell of p first, to know which others are too far
+  for (int k = 0; k < 27; ++k) {
+    const int n = (k + 13) % 27;
+    if (is_too_far(n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1)) continue;
     const auto bucket = buckets_.find(Key(p, n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1));
     if (bucket == buckets_.end()) continue;
     for (const int i : bucket->second) {
@@ -114,9 +129,25 @@ SharpCurve::Nearest SharpCurve::FindNearest(const Vector3d& p) const {
 }
 
 bool ReleasedPlaces::Hold(const Vector3d& p) const {
-  return std::any_of(centers.begin(), centers.end(), [&](const Vector3d& center) {
-    return (center - p).squaredNorm() < radius * radius;
-  });
+  return is_everywhere_ || std::any_of(balls_.begin(), balls_.end(), [&](const Ball& ball) {
+           return (ball.center - p).squaredNorm() < ball.radius * ball.radius;
+         });
+}
+
+void ReleasedPlaces::Widen(const std::vector<Vector3d>& points, double radius) {
+  const std::size_t known = balls_.size();
+  std::vector<char> is_wider(known, 0);
+  for (const Vector3d& p : points) {
+    bool is_held = false;
+    for (std::size_t i = 0; i < known; ++i) {
+      const double reach = balls_[i].radius / (is_wider[i] ? 2 : 1);
+      if (!((balls_[i].center - p).squaredNorm() < reach * reach)) continue;
+      is_held = true;
+      if (!is_wider[i]) balls_[i].radius *= 2;
+      is_wider[i] = 1;
+    }
+    if (!is_held) balls_.push_back({p, radius});
+  }
 }
 
 SharpFeatures FindSharpFeatures(const SurfaceRegion& region, double sharp_angle,
@@ -432,7 +463,7 @@ FeatureMap FitFeatures(const SharpFeatures& features, const ReleasedPlaces& rele
     }
   }
 
-  if (!released.centers.empty()) {
+  if (!released.empty()) {
     for (const int v : boundary.vertices) {
       if (map.curve[v] == FeatureMap::kFree || !released.Hold(x[v])) continue;
       x[v] = start[v];

@@ -78,13 +78,23 @@ struct FeatureMap {
   std::vector<std::array<int, 2>> segments;  // mesh edges along curves, each ascending, sorted
 };
 
-// Balls in which no vertex is moved onto a feature.
-struct ReleasedPlaces {
-  std::vector<Eigen::Vector3d> centers;
-  double radius = 0;  // [m]
-
-  // True if one of the balls contains p.
+// Balls in which no vertex is moved onto a feature, or all of space.
+class ReleasedPlaces {
+ public:
+  bool empty() const { return balls_.empty() && !is_everywhere_; }
+  // True if p is in one of the balls.
   bool Hold(const Eigen::Vector3d& p) const;
+  // Adds balls of this radius [m] around points, or doubles those that contain them.
+  void Widen(const std::vector<Eigen::Vector3d>& points, double radius);
+  void ReleaseAll() { is_everywhere_ = true; }
+
+ private:
+  struct Ball {
+    Eigen::Vector3d center;
+    double radius;
+  };
+  std::vector<Ball> balls_;
+  bool is_everywhere_ = false;
 };
 
 // Chooses the boundary vertices that are to lie on features and moves them there: for each corner

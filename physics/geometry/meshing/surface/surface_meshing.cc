@@ -16,6 +16,7 @@
 #include "physics/geometry/meshing/surface/mesh_improvement.h"
 #include "physics/geometry/meshing/surface/sharp_features.h"
 #include "physics/geometry/meshing/surface/surface_region.h"
+#include "physics/geometry/meshing/surface/surface_thickness.h"
 #include "physics/geometry/meshing/tetrahedron_quality.h"
 #include "physics/spatial/trig.h"
 #include "solvers/linalg/parallel.h"
@@ -32,16 +33,22 @@ constexpr int kBalancingPasses = 2;
 // The mesh is made again with locally shorter edges, at most kMaxRefinements times, if its sharp
 // edges or boundary deviate by more than these shares of an edge, or if a body with sharp edges has
 // a tetrahedron below kWantedDihedral after kScoutingPasses. Then vertices near such tetrahedra are
-// released from sharp edges, within radii of kReleases edge lengths, one after another.
+// released from sharp edges, at most kMaxReleases times, within balls of kRelease edge lengths that
+// double where that is in vain.
 constexpr double kMaxDeviation = 0.08;
 constexpr double kMaxBoundaryDeviation = 0.18;
 constexpr int kMaxRefinements = 4;
+constexpr double kLessShort[] = {0, 0.5, 0.7};
 constexpr int kScoutingPasses = 3;
-constexpr double kReleases[] = {0.15, 0.3, 0.6, 1.5, 1e9};
-constexpr int kMaxReleases = std::size(kReleases);
+constexpr int kMaxReleases = 6;
+constexpr double kRelease = 0.15;
+// Where so large a share of the tetrahedra is poor, the balls are wider, or everything is released.
+constexpr double kManyShare = 0.01, kHopelessShare = 0.1;
+constexpr double kWideRelease = 0.6;
+// Tetrahedra may be outside by this share of an edge.
+constexpr double kMaxOutside = 0.15;
 // Sharp edges that deviate by more than this share of an edge get a warning.
 constexpr double kKeptWithin = 0.1;
-constexpr double kMaxThicknessSamples = 2e5;
 // As the last resort, boundary vertices of poor tetrahedra may leave the surface by this share of
 // an edge.
 constexpr double kSlack = 0.1;
@@ -49,10 +56,6 @@ constexpr int kSlackPasses = 6;
 // `refine` shortens edges to this share of the thickness, but not below this share of edge_length.
 constexpr double kEdgesAcross = 0.5;
 constexpr double kMinRefinement = 0.25;
-// A body gets a warning if more than this share of its surface is too thin for its edge length.
-constexpr double kThinShare = 0.01;
-// Smallest thickness that edges resolve, in edge lengths.
-constexpr double kResolvedThickness = 0.7;
 // Progress at the end of each stage.
 constexpr double kAfterRegion = 0.15, kAfterLattice = 0.35, kAfterStuffing = 0.45,
                  kAfterImprovement = 0.95;
@@ -64,48 +67,6 @@ double RoundDown(double x) {
   while (unit > x) unit /= 10;
   while (10 * unit <= x) unit *= 10;
   return std::floor(10 * x / unit) * unit / 10;
-}
-
-struct ThicknessSample {
-  Vector3d point, normal;
-  double area, thickness;
-};
-
-// Samples the thickness, up to `max_thickness`, at points about `spacing` apart on the surface, or
-// farther apart if there would be too many.
-std::vector<ThicknessSample> SampleThickness(const SurfaceRegion& region, double spacing,
-                                             double max_thickness) {
-  std::vector<ThicknessSample> samples;
-  const TriangleMesh& mesh = region.boundary();
-  double doubled_area = 0;
-  for (const auto& t : mesh.triangles)
-    doubled_area += (mesh.vertices[t[1]] - mesh.vertices[t[0]])
-                        .cross(mesh.vertices[t[2]] - mesh.vertices[t[0]])
-                        .norm();
-  spacing = std::max(spacing, std::sqrt(0.5 * doubled_area / kMaxThicknessSamples));
-  for (const auto& t : mesh.triangles) {
-    const Vector3d &a = mesh.vertices[t[0]], &b = mesh.vertices[t[1]], &c = mesh.vertices[t[2]];
-    const Vector3d normal = (b - a).cross(c - a);
-    const double doubled = std::sqrt(normal.squaredNorm());
-    const double longest =
-        std::sqrt(std::max({(b - a).squaredNorm(), (c - b).squaredNorm(), (a - c).squaredNorm()}));
-    const int n = std::clamp(static_cast<int>(std::ceil(longest / spacing)), 1, 256);
-    const double area = 0.5 * doubled / (n * n);
-    for (int i = 0; i < n; ++i) {
-      for (int j = 0; i + j < n; ++j) {
-        // centres of the upright triangles, and of those upside down
-        for (const double part : {1.0 / 3, 2.0 / 3}) {
-          if (part > 0.5 && i + j + 2 > n) continue;
-          const double u = (i + part) / n, v = (j + part) / n;
-          samples.push_back({a + u * (b - a) + v * (c - a), normal / doubled, area, 0});
-        }
-      }
-    }
-  }
-  solvers::ParallelFor(static_cast<int>(samples.size()), 64, [&](int i) {
-    samples[i].thickness = region.CalcThickness(samples[i].point, samples[i].normal, max_thickness);
-  });
-  return samples;
 }
 
 std::vector<SizeSample> ChooseSizes(const std::vector<ThicknessSample>& samples,
@@ -120,25 +81,6 @@ std::vector<SizeSample> ChooseSizes(const std::vector<ThicknessSample>& samples,
       sizes.push_back({sample.point - sample.normal * (sample.thickness * i / count), edge});
   }
   return sizes;
-}
-
-// The thickness below which a hundredth of the surface lies, and the share below `limit`.
-std::pair<double, double> SummarizeThickness(std::vector<ThicknessSample> samples, double limit) {
-  std::sort(samples.begin(), samples.end(), [](const ThicknessSample& a, const ThicknessSample& b) {
-    return a.thickness < b.thickness;
-  });
-  double area = 0, thin = 0;
-  for (const ThicknessSample& sample : samples) {
-    area += sample.area;
-    if (sample.thickness < limit) thin += sample.area;
-  }
-  double sum = 0, percentile = 0;
-  for (const ThicknessSample& sample : samples) {
-    sum += sample.area;
-    percentile = sample.thickness;
-    if (sum >= kThinShare * area) break;
-  }
-  return {percentile, area > 0 ? thin / area : 0};
 }
 
 // Moves boundary vertices along their normals so that the surface of the mesh lies as much outside
@@ -211,7 +153,7 @@ ImprovementInput MakeInput(const SurfaceRegion& region, const SharpFeatures& fea
   input.kept_edges = map.segments;
   input.project = [&region, &features, &map, edge_length, mesh](int v,
                                                                 const Vector3d& p) -> Vector3d {
-    if (map.curve[v] == FeatureMap::kFree) return region.Project(p, edge_length);
+    if (map.curve[v] == FeatureMap::kFree) return region.Project(p, edge_length, mesh->vertices[v]);
     const SharpCurve& curve = features.curves[map.curve[v]];
     const SharpCurve::Nearest nearest = curve.FindNearest(p);
     return nearest.distance < edge_length ? curve.PointAt(nearest.arc) : mesh->vertices[v];
@@ -228,6 +170,34 @@ std::vector<Vector3d> FindPoorPlaces(const TetrahedralMesh& mesh) {
       places.push_back(0.25 * (x[t[0]] + x[t[1]] + x[t[2]] + x[t[3]]));
   }
   return places;
+}
+
+// Centres of the tetrahedra that sharp edges have moved out of the region by more than `tolerance`
+// [m], as where one half of a hole's rim was laid across the hole.
+std::vector<Vector3d> FindOutsidePlaces(const SurfaceRegion& region,
+                                        const std::vector<char>& on_boundary,
+                                        const TetrahedralMesh& mesh, double tolerance) {
+  const int count = static_cast<int>(mesh.tetrahedra.size());
+  std::vector<char> is_outside(count, 0);
+  std::vector<Vector3d> centers(count);
+  solvers::ParallelFor(count, 64, [&](int i) {
+    const auto& t = mesh.tetrahedra[i];
+    if (std::count_if(t.begin(), t.end(), [&](int v) { return on_boundary[v]; }) < 3) return;
+    centers[i] = 0.25 * (mesh.vertices[t[0]] + mesh.vertices[t[1]] + mesh.vertices[t[2]] +
+                         mesh.vertices[t[3]]);
+    is_outside[i] = !region.IsInside(centers[i]) && region.CalcDistance(centers[i]) > tolerance;
+  });
+  std::vector<Vector3d> places;
+  for (int i = 0; i < count; ++i)
+    if (is_outside[i]) places.push_back(centers[i]);
+  return places;
+}
+
+bool HasInverted(const TetrahedralMesh& mesh) {
+  const auto& x = mesh.vertices;
+  return std::any_of(mesh.tetrahedra.begin(), mesh.tetrahedra.end(), [&](const auto& t) {
+    return !(CalcMinDihedralSine(x[t[0]], x[t[1]], x[t[2]], x[t[3]]) > 0);
+  });
 }
 
 // Number of sharp curves that the mesh does not follow.
@@ -295,41 +265,71 @@ absl::StatusOr<MeshedSurface> MeshSurface(TriangleMesh surface, const SurfaceMes
   if (!goes_on(kAfterRegion)) return cancelled();
 
   const std::vector<ThicknessSample> thickness = SampleThickness(*region, edge, 2 * edge);
-  const auto [thinnest, thin_share] = SummarizeThickness(thickness, kResolvedThickness * edge);
+  const double thinnest = FindThickness(thickness, kThinShare);
   const double resolved = RoundDown(thinnest / kResolvedThickness);
   // features are fitted at the scale of edge_length, even where edges are shorter
   const SharpFeatures features = FindSharpFeatures(*region, options.sharp_angle, edge);
-  std::vector<SizeSample> sizes =
+  std::vector<SizeSample> wanted =
       ChooseSizesOfBends(features, edge, kMaxDeviation * edge, kMinRefinement * edge);
   if (options.refine) {
     const std::vector<SizeSample> thin = ChooseSizes(thickness, edge);
-    sizes.insert(sizes.end(), thin.begin(), thin.end());
+    wanted.insert(wanted.end(), thin.begin(), thin.end());
   }
-  const auto fill = [&]() -> absl::StatusOr<StuffedMesh> {
+  const auto fill = [&](const std::vector<SizeSample>& samples,
+                        double max_tetrahedra) -> absl::StatusOr<StuffedMesh> {
     absl::StatusOr<BackgroundLattice> lattice =
-        MakeBackgroundLattice(*region, edge, sizes, options.max_tetrahedra, is_cancelled);
+        MakeBackgroundLattice(*region, edge, samples, max_tetrahedra, is_cancelled);
     if (!lattice.ok()) {
       if (absl::IsCancelled(lattice.status())) return lattice.status();
       return absl::InvalidArgumentError(absl::StrCat(
           "edge_length: ", edge, " m ", lattice.status().message(), ". Use a longer edge"));
     }
     if (!goes_on(kAfterLattice)) return cancelled();
-    StuffedMesh stuffed = StuffLattice(*region, *std::move(lattice));
-    if (static_cast<double>(stuffed.mesh.tetrahedra.size()) > options.max_tetrahedra) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "edge_length: ", edge, " m would give ", stuffed.mesh.tetrahedra.size(),
-          " tetrahedra; expected at most ", options.max_tetrahedra, ". Use a longer edge"));
+    StuffedMesh filled = StuffLattice(*region, *std::move(lattice));
+    if (static_cast<double>(filled.mesh.tetrahedra.size()) > max_tetrahedra) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("edge_length: ", edge, " m would give ", filled.mesh.tetrahedra.size(),
+                       " tetrahedra; expected at most ", max_tetrahedra, ". Use a longer edge"));
     }
-    return stuffed;
+    return filled;
   };
-  absl::StatusOr<StuffedMesh> stuffed = fill();
+  std::vector<SizeSample> sizes;
+  absl::StatusOr<StuffedMesh> stuffed = absl::UnknownError("");
+  // Makes the mesh (again) with edges that are shorter in more places, or less short ones if there
+  // would be too many tetrahedra. False if those are too many, too.
+  const double max_refined = std::min(options.max_tetrahedra, options.max_refined);
+  const auto shorten = [&](const std::vector<SizeSample>& shorter) -> absl::StatusOr<bool> {
+    for (const double share : kLessShort) {
+      std::vector<SizeSample> tried = sizes;
+      for (SizeSample sample : shorter) {
+        sample.edge = std::max(sample.edge, share * edge);
+        tried.push_back(sample);
+      }
+      absl::StatusOr<StuffedMesh> finer = fill(tried, max_refined);
+      if (absl::IsCancelled(finer.status())) return finer.status();
+      if (!finer.ok()) continue;
+      sizes = std::move(tried);
+      stuffed = std::move(finer);
+      return true;
+    }
+    return false;
+  };
+  bool has_wanted = false;
+  if (max_refined < options.max_tetrahedra && !wanted.empty()) {
+    const absl::StatusOr<bool> shortened = shorten(wanted);
+    if (!shortened.ok()) return shortened.status();
+    has_wanted = *shortened;
+  } else {
+    sizes = std::move(wanted);
+  }
+  if (!has_wanted) stuffed = fill(sizes, options.max_tetrahedra);
   if (!stuffed.ok()) return stuffed.status();
   if (stuffed->mesh.tetrahedra.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("edge_length: ", edge,
                                                    " m is too long for a body ", thinnest,
                                                    " m thin; expected at most ", resolved, " m"));
   }
-  if (thin_share > kThinShare) {
+  if (thinnest < kResolvedThickness * edge) {
     const double min_edge = options.refine ? kMinRefinement * edge : edge;
     if (resolved < min_edge) {
       result.warnings.push_back(absl::StrCat(
@@ -369,6 +369,22 @@ absl::StatusOr<MeshedSurface> MeshSurface(TriangleMesh surface, const SurfaceMes
       places.push_back(p);
     return places;
   };
+  // False if there are no places, if edges are short there already, or if that would be too many
+  // tetrahedra.
+  const auto shorten_edges_at = [&](const std::vector<Vector3d>& places) -> absl::StatusOr<bool> {
+    if (places.empty()) return false;
+    const double shortest = kMinRefinement * edge;
+    for (const double longest : {edge, shortest}) {
+      const std::size_t count = stuffed->mesh.tetrahedra.size();
+      const absl::StatusOr<bool> shortened =
+          shorten(HalveSizes(places, mesh, edge, shortest, longest));
+      if (!shortened.ok() || !*shortened) return shortened;
+      if (stuffed->mesh.tetrahedra.size() == count) continue;
+      region->Patch(CollectPatches(*stuffed));
+      return true;
+    }
+    return false;
+  };
   ReleasedPlaces released;
   for (int refinements = 0, releases = 0;;) {
     mesh = stuffed->mesh;
@@ -377,28 +393,33 @@ absl::StatusOr<MeshedSurface> MeshSurface(TriangleMesh surface, const SurfaceMes
     const bool scouts = may_follow && !features.curves.empty();
     if (!improve(scouts ? kScoutingPasses : kPasses)) return cancelled();
     if (refinements < kMaxRefinements) {
-      const std::vector<Vector3d> places = find_places_for_shorter_edges();
-      if (!places.empty()) {
-        ++refinements;
-        const std::vector<SizeSample> halved =
-            HalveSizes(places, mesh, edge, kMinRefinement * edge);
-        sizes.insert(sizes.end(), halved.begin(), halved.end());
-        absl::StatusOr<StuffedMesh> finer = fill();
-        if (absl::IsCancelled(finer.status())) return finer.status();
-        if (finer.ok()) {
-          stuffed = std::move(finer);
-          region->Patch(CollectPatches(*stuffed));
-          continue;
-        }
-        refinements = kMaxRefinements;  // that would be too many tetrahedra
-      }
+      ++refinements;
+      const absl::StatusOr<bool> shortened = shorten_edges_at(find_places_for_shorter_edges());
+      if (!shortened.ok()) return shortened.status();
+      if (*shortened) continue;
+      refinements = kMaxRefinements;
     }
-    if (scouts && !improve(kPasses)) return cancelled();
-    if (features.curves.empty() || releases == kMaxReleases) break;
-    const std::vector<Vector3d> poor = FindPoorPlaces(mesh);
+    if (features.curves.empty()) break;
+    // further passes do not mend tetrahedra that sharp edges have turned inside out
+    const bool must_release = releases < kMaxReleases && HasInverted(mesh);
+    if (scouts && !must_release && !improve(kPasses)) return cancelled();
+    if (releases == kMaxReleases) break;
+    std::vector<Vector3d> poor = FindPoorPlaces(mesh);
+    if (releases + 1 < kMaxReleases) {
+      const std::vector<Vector3d> outside =
+          FindOutsidePlaces(*region, stuffed->on_boundary, mesh, kMaxOutside * edge);
+      poor.insert(poor.end(), outside.begin(), outside.end());
+    }
     if (poor.empty()) break;
-    released.centers.insert(released.centers.end(), poor.begin(), poor.end());
-    released.radius = kReleases[releases++] * edge;
+    ++releases;
+    const double share =
+        static_cast<double>(poor.size()) / static_cast<double>(mesh.tetrahedra.size());
+    if (releases == kMaxReleases || share > kHopelessShare) {
+      releases = kMaxReleases;
+      released.ReleaseAll();
+    } else {
+      released.Widen(poor, (share > kManyShare ? kWideRelease : kRelease) * edge);
+    }
   }
   const auto project = input.project;
   input.project = [&](int v, const Vector3d& p) -> Vector3d {

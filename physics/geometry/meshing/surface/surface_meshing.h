@@ -15,6 +15,8 @@ struct SurfaceMeshing {
   bool refine = false;             // shorter edges where the body is thin, down to a quarter
   double sharp_angle = 0.6981317;  // the surface's edges are kept where it turns by more [rad]
   double max_tetrahedra = 2e6;
+  // Edges are made shorter than edge_length only as long as there are no more tetrahedra than this.
+  double max_refined = 2e6;
   // Receives the share done, 0 to 1, on the calling thread; returns false to stop. May be empty.
   std::function<bool(double share)> progress;
 };

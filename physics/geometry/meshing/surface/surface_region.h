@@ -45,18 +45,26 @@ class SurfaceRegion {
 
   // Nearest point of the boundary, or p itself when it is farther than `max_distance`.
   Eigen::Vector3d Project(const Eigen::Vector3d& p, double max_distance) const;
+  // The same, faster where `known` is a point of the boundary close to p.
+  Eigen::Vector3d Project(const Eigen::Vector3d& p, double max_distance,
+                          const Eigen::Vector3d& known) const;
 
   // Distance from a boundary point along the inward normal to where the region ends;
   // `max_distance` if that is beyond.
   double CalcThickness(const Eigen::Vector3d& p, const Eigen::Vector3d& outward_normal,
                        double max_distance) const;
 
-  // Sets triangles that close holes, for Project; they replace those of earlier calls.
+  // Distance of the boundary from a point [m].
+  double CalcDistance(const Eigen::Vector3d& p) const;
+
+  // Sets triangles that close holes, for Project and CalcDistance; they replace those of earlier
+  // calls.
   void Patch(const std::vector<std::array<Eigen::Vector3d, 3>>& triangles);
 
  private:
   void Orient();
   absl::Status FindBoundary();
+  void PrepareNearest();
 
   TriangleMesh mesh_, boundary_;
   std::size_t patched_from_[2] = {};  // first vertex and triangle of the patches
@@ -64,6 +72,9 @@ class SurfaceRegion {
   std::vector<std::string> mends_;
   std::unique_ptr<WindingNumber> winding_;
   std::shared_ptr<const TriangleBvh> all_bvh_, bvh_;  // the same one where all triangles bound
+  // The boundary with its long triangles divided, of which boxes hold much else.
+  TriangleMesh pieces_;
+  std::shared_ptr<const TriangleBvh> pieces_bvh_;
 };
 
 }  // namespace pliant::physics

@@ -141,6 +141,30 @@ TEST(SurfaceMeshing, RefineShortensEdgesInThinParts) {
   EXPECT_LE(CalcHausdorffDistance(part, SurfaceOf(fine->mesh), 0.05), 0.05);
 }
 
+TEST(SurfaceMeshing, EdgesAreShortenedOnlyUpToTheirLimit) {
+  // a hole no wider than an edge asks for shorter ones
+  const TriangleMesh plate =
+      MakeDrilledPrism({{0, 0}, {2, 0}, {2, 2}, {0, 2}}, 1, {1, 1}, 0.11, 24, 0, 0.5);
+  SurfaceMeshing options = WithEdge(0.2);
+  const auto free = MeshSurface(plate, options);
+  options.max_refined = 1;
+  const auto even = MeshSurface(plate, options);
+  ASSERT_TRUE(free.ok() && even.ok());
+  const double many = static_cast<double>(free->mesh.tetrahedra.size());
+  const double few = static_cast<double>(even->mesh.tetrahedra.size());
+  ASSERT_GT(many, 1.05 * few);
+  options.max_refined = 0.5 * (few + many);
+  for (const bool refine : {false, true}) {
+    options.refine = refine;
+    const auto some = MeshSurface(plate, options);
+    ASSERT_TRUE(some.ok()) << some.status();
+    // improvement changes the number of tetrahedra slightly
+    EXPECT_LE(static_cast<double>(some->mesh.tetrahedra.size()), 1.01 * options.max_refined);
+    EXPECT_THAT(FindDefects(some->mesh), IsEmpty());
+    EXPECT_GE(some->min_dihedral, kTenDegrees);
+  }
+}
+
 TEST(SurfaceMeshing, ABodyThinnerThanItsEdgeNamesTheOneThatWouldDo) {
   const TriangleMesh sheet = MakeBoxSurface({1, 1, 0.02});
   const auto meshed = MeshSurface(sheet, WithEdge(0.1));
