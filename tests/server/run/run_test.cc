@@ -365,7 +365,7 @@ time_step: 0.01
 bodies:
   - name: toy
     deformable:
-      mesh: {box: {size: [0.1, 0.1, 0.1]}, edge_length: 0.05}
+      mesh: {box: {size: [0.1, 0.1, 0.1]}, edge_length: 0.1}
       velocity: {linear: [2, 0, 0]}
       material: {youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}
       visual: {file: flag.obj}

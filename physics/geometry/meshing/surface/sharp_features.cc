@@ -70,7 +70,7 @@ std::uint64_t SegmentGrid::Key(const Vector3d& p, int dx, int dy, int dz) const 
 
 SegmentGrid::Nearest SegmentGrid::FindNearest(const Vector3d& p) const {
   Nearest best{kInfinity, -1, 0};
-  // A segment may pass an unlisted corner of a cell, but is listed within a quarter of a cell of it.
+  // A segment may pass an unlisted corner of a cell, but is listed a quarter of a cell from it.
   const auto is_too_far = [&](int dx, int dy, int dz) {
     const int steps[3] = {dx, dy, dz};
     double squared = 0;

@@ -108,7 +108,7 @@ absl::StatusOr<double> ChooseEdgeLength(TriangleMesh surface, const EdgeChoice& 
   if (!region.ok()) return region.status();
   const double size = (region->bounds().upper - region->bounds().lower).maxCoeff();
   const double volume = EstimateVolume(*region), area = CalcArea(region->boundary());
-  // the edge length that gives a number of tetrahedra, by bisection: there are fewer with longer ones
+  // the edge length that gives a number of tetrahedra, by bisection
   const auto edge_for = [&](double tetrahedra) {
     double low = 0, high = size;
     for (int i = 0; i < 50; ++i) {
