@@ -244,215 +244,261 @@ std::vector<std::array<Vector3d, 3>> CollectPatches(const StuffedMesh& stuffed) 
   return patches;
 }
 
-}  // namespace
+absl::Status Cancelled() {
+  return absl::CancelledError("the meshing was cancelled");
+}
 
-absl::StatusOr<MeshedSurface> MeshSurface(TriangleMesh surface, const SurfaceMeshing& options) {
-  const double edge = options.edge_length;
-  if (absl::Status status = CheckLengths({{"edge_length", edge}}); !status.ok()) return status;
-  double reached = 0;
-  const auto goes_on = [&](double share) {
-    reached = std::max(reached, std::min(share, 1.0));
-    return !options.progress || options.progress(reached);
-  };
-  const auto cancelled = [] { return absl::CancelledError("the meshing was cancelled"); };
-  const IsCancelled is_cancelled = [&] { return !goes_on(kAfterRegion); };
-  if (!goes_on(0)) return cancelled();
-
-  absl::StatusOr<SurfaceRegion> region = SurfaceRegion::Make(std::move(surface));
-  if (!region.ok()) return region.status();
-  MeshedSurface result;
-  result.warnings = region->mends();
-  if (!goes_on(kAfterRegion)) return cancelled();
-
-  const std::vector<ThicknessSample> thickness = SampleThickness(*region, edge, 2 * edge);
-  const double thinnest = FindThickness(thickness, kThinShare);
-  const double resolved = RoundDown(thinnest / kResolvedThickness);
-  // features are fitted at the scale of edge_length, even where edges are shorter
-  const SharpFeatures features = FindSharpFeatures(*region, options.sharp_angle, edge);
-  std::vector<SizeSample> wanted =
-      ChooseSizesOfBends(features, edge, kMaxDeviation * edge, kMinRefinement * edge);
-  if (options.refine) {
-    const std::vector<SizeSample> thin = ChooseSizes(thickness, edge);
-    wanted.insert(wanted.end(), thin.begin(), thin.end());
+// Makes one mesh: fills the region, and makes that again with shorter edges where the result is
+// poor; then fits it to sharp edges, fewer and fewer of them until no tetrahedron is poor.
+class Mesher {
+ public:
+  Mesher(SurfaceRegion region, const SurfaceMeshing& options)
+      : options_(options),
+        edge_(options.edge_length),
+        max_refined_(std::min(options.max_tetrahedra, options.max_refined)),
+        region_(std::move(region)),
+        // fitted at the scale of edge_length, even where edges are shorter
+        features_(FindSharpFeatures(region_, options.sharp_angle, edge_)) {
+    result_.warnings = region_.mends();
   }
-  const auto fill = [&](const std::vector<SizeSample>& samples,
-                        double max_tetrahedra) -> absl::StatusOr<StuffedMesh> {
-    absl::StatusOr<BackgroundLattice> lattice =
-        MakeBackgroundLattice(*region, edge, samples, max_tetrahedra, is_cancelled);
+
+  absl::StatusOr<MeshedSurface> Run() {
+    if (!GoesOn(kAfterRegion)) return Cancelled();
+    if (absl::Status status = Fill(); !status.ok()) return status;
+    if (absl::Status status = Fit(); !status.ok()) return status;
+    if (absl::Status status = Finish(); !status.ok()) return status;
+    return std::move(result_);
+  }
+
+ private:
+  // Reports progress, and returns false if the meshing is to stop.
+  bool GoesOn(double share) {
+    reached_ = std::max(reached_, std::min(share, 1.0));
+    return !options_.progress || options_.progress(reached_);
+  }
+
+  // Fills the region with edges of edge_length, and shorter ones at bends and in thin parts.
+  absl::Status Fill() {
+    const std::vector<ThicknessSample> thickness = SampleThickness(region_, edge_, 2 * edge_);
+    std::vector<SizeSample> wanted =
+        ChooseSizesOfBends(features_, edge_, kMaxDeviation * edge_, kMinRefinement * edge_);
+    if (options_.refine) {
+      const std::vector<SizeSample> thin = ChooseSizes(thickness, edge_);
+      wanted.insert(wanted.end(), thin.begin(), thin.end());
+    }
+    bool is_filled = false;
+    if (max_refined_ < options_.max_tetrahedra && !wanted.empty()) {
+      const absl::StatusOr<bool> shortened = Shorten(wanted);
+      if (!shortened.ok()) return shortened.status();
+      is_filled = *shortened;
+    } else {
+      sizes_ = std::move(wanted);
+    }
+    if (!is_filled) {
+      absl::StatusOr<StuffedMesh> stuffed = Stuff(sizes_, options_.max_tetrahedra);
+      if (!stuffed.ok()) return stuffed.status();
+      stuffed_ = *std::move(stuffed);
+    }
+    const double thinnest = FindThickness(thickness, kThinShare);
+    const double resolved = RoundDown(thinnest / kResolvedThickness);
+    if (stuffed_.mesh.tetrahedra.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat("edge_length: ", edge_,
+                                                     " m is too long for a body ", thinnest,
+                                                     " m thin; expected at most ", resolved, " m"));
+    }
+    const double min_edge = options_.refine ? kMinRefinement * edge_ : edge_;
+    if (thinnest < kResolvedThickness * edge_ && resolved < min_edge) {
+      result_.warnings.push_back(absl::StrCat(
+          "is thinner than its edge length of ", edge_, " m: ", thinnest,
+          " m over a hundredth of its surface. Use edge_length: ", resolved,
+          options_.refine ? "" : ", or refine: true for shorter edges in thin parts only"));
+    }
+    if (stuffed_.dropped_fragments > 0)
+      result_.warnings.push_back(absl::StrCat("left out ", stuffed_.dropped_fragments,
+                                              " parts of less than half a percent of its size"));
+    region_.Patch(CollectPatches(stuffed_));
+    return GoesOn(kAfterStuffing) ? absl::OkStatus() : Cancelled();
+  }
+
+  absl::StatusOr<StuffedMesh> Stuff(const std::vector<SizeSample>& sizes, double max_tetrahedra) {
+    absl::StatusOr<BackgroundLattice> lattice = MakeBackgroundLattice(
+        region_, edge_, sizes, max_tetrahedra, [this] { return !GoesOn(kAfterRegion); });
     if (!lattice.ok()) {
       if (absl::IsCancelled(lattice.status())) return lattice.status();
       return absl::InvalidArgumentError(absl::StrCat(
-          "edge_length: ", edge, " m ", lattice.status().message(), ". Use a longer edge"));
+          "edge_length: ", edge_, " m ", lattice.status().message(), ". Use a longer edge"));
     }
-    if (!goes_on(kAfterLattice)) return cancelled();
-    StuffedMesh filled = StuffLattice(*region, *std::move(lattice));
-    if (static_cast<double>(filled.mesh.tetrahedra.size()) > max_tetrahedra) {
+    if (!GoesOn(kAfterLattice)) return Cancelled();
+    StuffedMesh stuffed = StuffLattice(region_, *std::move(lattice));
+    if (static_cast<double>(stuffed.mesh.tetrahedra.size()) > max_tetrahedra) {
       return absl::InvalidArgumentError(
-          absl::StrCat("edge_length: ", edge, " m would give ", filled.mesh.tetrahedra.size(),
+          absl::StrCat("edge_length: ", edge_, " m would give ", stuffed.mesh.tetrahedra.size(),
                        " tetrahedra; expected at most ", max_tetrahedra, ". Use a longer edge"));
     }
-    return filled;
-  };
-  std::vector<SizeSample> sizes;
-  absl::StatusOr<StuffedMesh> stuffed = absl::UnknownError("");
-  // Makes the mesh (again) with edges that are shorter in more places, or less short ones if there
+    return stuffed;
+  }
+
+  // Fills the region again with edges that are shorter in more places, or less short ones if there
   // would be too many tetrahedra. False if those are too many, too.
-  const double max_refined = std::min(options.max_tetrahedra, options.max_refined);
-  const auto shorten = [&](const std::vector<SizeSample>& shorter) -> absl::StatusOr<bool> {
+  absl::StatusOr<bool> Shorten(const std::vector<SizeSample>& shorter) {
     for (const double share : kLessShort) {
-      std::vector<SizeSample> tried = sizes;
+      std::vector<SizeSample> tried = sizes_;
       for (SizeSample sample : shorter) {
-        sample.edge = std::max(sample.edge, share * edge);
+        sample.edge = std::max(sample.edge, share * edge_);
         tried.push_back(sample);
       }
-      absl::StatusOr<StuffedMesh> finer = fill(tried, max_refined);
+      absl::StatusOr<StuffedMesh> finer = Stuff(tried, max_refined_);
       if (absl::IsCancelled(finer.status())) return finer.status();
       if (!finer.ok()) continue;
-      sizes = std::move(tried);
-      stuffed = std::move(finer);
+      sizes_ = std::move(tried);
+      stuffed_ = *std::move(finer);
       return true;
     }
     return false;
-  };
-  bool has_wanted = false;
-  if (max_refined < options.max_tetrahedra && !wanted.empty()) {
-    const absl::StatusOr<bool> shortened = shorten(wanted);
-    if (!shortened.ok()) return shortened.status();
-    has_wanted = *shortened;
-  } else {
-    sizes = std::move(wanted);
   }
-  if (!has_wanted) stuffed = fill(sizes, options.max_tetrahedra);
-  if (!stuffed.ok()) return stuffed.status();
-  if (stuffed->mesh.tetrahedra.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("edge_length: ", edge,
-                                                   " m is too long for a body ", thinnest,
-                                                   " m thin; expected at most ", resolved, " m"));
-  }
-  if (thinnest < kResolvedThickness * edge) {
-    const double min_edge = options.refine ? kMinRefinement * edge : edge;
-    if (resolved < min_edge) {
-      result.warnings.push_back(absl::StrCat(
-          "is thinner than its edge length of ", edge, " m: ", thinnest,
-          " m over a hundredth of its ", "surface. Use edge_length: ", resolved,
-          options.refine ? "" : ", or refine: true for shorter edges in thin parts only"));
-    }
-  }
-  if (stuffed->dropped_fragments > 0)
-    result.warnings.push_back(absl::StrCat("left out ", stuffed->dropped_fragments,
-                                           " parts of less than half a percent of its size"));
-  region->Patch(CollectPatches(*stuffed));
-  if (!goes_on(kAfterStuffing)) return cancelled();
 
-  TetrahedralMesh mesh;
-  FeatureMap map;
-  ImprovementInput input;
-  double begun = kAfterStuffing;
-  // each improvement takes half of the remaining progress
-  const auto improve = [&](int passes) {
-    input = MakeInput(*region, features, map, stuffed->on_boundary, edge, &mesh);
-    input.goes_on = [&](double share) {
-      return goes_on(begun + 0.5 * share * (kAfterImprovement - begun));
-    };
-    if (!ImproveMesh(input, kTargetSine, passes, &mesh)) return false;
-    begun += 0.5 * (kAfterImprovement - begun);
-    return true;
-  };
-  const auto find_places_for_shorter_edges = [&] {
+  // The same around places of the mesh. False also if there are none, or if edges are as short as
+  // they may be there.
+  absl::StatusOr<bool> ShortenAt(const std::vector<Vector3d>& places) {
+    if (places.empty()) return false;
+    const double shortest = kMinRefinement * edge_;
+    for (const double longest : {edge_, shortest}) {
+      const std::size_t count = stuffed_.mesh.tetrahedra.size();
+      const absl::StatusOr<bool> shortened =
+          Shorten(HalveSizes(places, mesh_, edge_, shortest, longest));
+      if (!shortened.ok() || !*shortened) return shortened;
+      if (stuffed_.mesh.tetrahedra.size() == count) continue;
+      region_.Patch(CollectPatches(stuffed_));
+      return true;
+    }
+    return false;
+  }
+
+  std::vector<Vector3d> FindPlacesForShorterEdges() const {
     std::vector<Vector3d> places =
-        FindDeviatingBoundary(*region, mesh, kMaxBoundaryDeviation * edge);
-    if (features.curves.empty()) return places;
-    const std::vector<Vector3d> poor = FindPoorPlaces(mesh);
+        FindDeviatingBoundary(region_, mesh_, kMaxBoundaryDeviation * edge_);
+    if (features_.curves.empty()) return places;
+    const std::vector<Vector3d> poor = FindPoorPlaces(mesh_);
     places.insert(places.end(), poor.begin(), poor.end());
     for (const auto& [curve, p] :
-         FindDeviatingPoints(features, map, mesh, edge, kMaxDeviation * edge))
+         FindDeviatingPoints(features_, map_, mesh_, edge_, kMaxDeviation * edge_))
       places.push_back(p);
     return places;
-  };
-  // False if there are no places, if edges are short there already, or if that would be too many
-  // tetrahedra.
-  const auto shorten_edges_at = [&](const std::vector<Vector3d>& places) -> absl::StatusOr<bool> {
-    if (places.empty()) return false;
-    const double shortest = kMinRefinement * edge;
-    for (const double longest : {edge, shortest}) {
-      const std::size_t count = stuffed->mesh.tetrahedra.size();
-      const absl::StatusOr<bool> shortened =
-          shorten(HalveSizes(places, mesh, edge, shortest, longest));
-      if (!shortened.ok() || !*shortened) return shortened;
-      if (stuffed->mesh.tetrahedra.size() == count) continue;
-      region->Patch(CollectPatches(*stuffed));
-      return true;
-    }
-    return false;
-  };
-  ReleasedPlaces released;
-  for (int refinements = 0, releases = 0;;) {
-    mesh = stuffed->mesh;
-    map = FitFeatures(features, released, edge, &mesh);
-    const bool may_follow = refinements < kMaxRefinements || releases < kMaxReleases;
-    const bool scouts = may_follow && !features.curves.empty();
-    if (!improve(scouts ? kScoutingPasses : kPasses)) return cancelled();
-    if (refinements < kMaxRefinements) {
-      ++refinements;
-      const absl::StatusOr<bool> shortened = shorten_edges_at(find_places_for_shorter_edges());
-      if (!shortened.ok()) return shortened.status();
-      if (*shortened) continue;
-      refinements = kMaxRefinements;
-    }
-    if (features.curves.empty()) break;
-    // further passes do not mend tetrahedra that sharp edges have turned inside out
-    const bool must_release = releases < kMaxReleases && HasInverted(mesh);
-    if (scouts && !must_release && !improve(kPasses)) return cancelled();
-    if (releases == kMaxReleases) break;
-    std::vector<Vector3d> poor = FindPoorPlaces(mesh);
-    if (releases + 1 < kMaxReleases) {
-      const std::vector<Vector3d> outside =
-          FindOutsidePlaces(*region, stuffed->on_boundary, mesh, kMaxOutside * edge);
-      poor.insert(poor.end(), outside.begin(), outside.end());
-    }
-    if (poor.empty()) break;
-    ++releases;
-    const double share =
-        static_cast<double>(poor.size()) / static_cast<double>(mesh.tetrahedra.size());
-    if (releases == kMaxReleases || share > kHopelessShare) {
-      releases = kMaxReleases;
-      released.ReleaseAll();
-    } else {
-      released.Widen(poor, (share > kManyShare ? kWideRelease : kRelease) * edge);
-    }
   }
-  const auto project = input.project;
-  input.project = [&](int v, const Vector3d& p) -> Vector3d {
-    const Vector3d on = project(v, p), offset = p - on;
-    const double distance = offset.norm();
-    if (map.curve[v] != FeatureMap::kFree) return on;
-    return distance <= kSlack * edge ? p : Vector3d(on + offset * (kSlack * edge / distance));
-  };
-  if (!ImproveMesh(input, CalcSinCos(1.2 * kWantedDihedral).sin, kSlackPasses, &mesh))
-    return cancelled();
-  BalanceVolume(*region, input.motion, edge, CalcSinCos(1.3 * kWantedDihedral).sin, &mesh);
-  const int lost = CountLostCurves(features, map, mesh, edge);
-  DropUnusedVertices(&mesh);
 
-  result.min_dihedral = kPi;
-  int poor = 0;
-  const auto& x = mesh.vertices;
-  for (const auto& t : mesh.tetrahedra) {
-    const double angle = CalcMinDihedral(x[t[0]], x[t[1]], x[t[2]], x[t[3]]);
-    poor += angle < kWantedDihedral;
-    result.min_dihedral = std::min(result.min_dihedral, angle);
+  // Moves the mesh onto sharp edges and improves it, until neither shorter edges nor the release of
+  // sharp edges helps.
+  absl::Status Fit() {
+    ReleasedPlaces released;
+    for (int refinements = 0, releases = 0;;) {
+      mesh_ = stuffed_.mesh;
+      map_ = FitFeatures(features_, released, edge_, &mesh_);
+      const bool may_follow = refinements < kMaxRefinements || releases < kMaxReleases;
+      const bool scouts = may_follow && !features_.curves.empty();
+      if (!Improve(scouts ? kScoutingPasses : kPasses)) return Cancelled();
+      if (refinements < kMaxRefinements) {
+        ++refinements;
+        const absl::StatusOr<bool> shortened = ShortenAt(FindPlacesForShorterEdges());
+        if (!shortened.ok()) return shortened.status();
+        if (*shortened) continue;
+        refinements = kMaxRefinements;
+      }
+      if (features_.curves.empty()) return absl::OkStatus();
+      // further passes do not mend tetrahedra that sharp edges have turned inside out
+      const bool must_release = releases < kMaxReleases && HasInverted(mesh_);
+      if (scouts && !must_release && !Improve(kPasses)) return Cancelled();
+      if (releases == kMaxReleases) return absl::OkStatus();
+      std::vector<Vector3d> poor = FindPoorPlaces(mesh_);
+      // no reason to release all
+      if (releases + 1 < kMaxReleases) {
+        const std::vector<Vector3d> outside =
+            FindOutsidePlaces(region_, stuffed_.on_boundary, mesh_, kMaxOutside * edge_);
+        poor.insert(poor.end(), outside.begin(), outside.end());
+      }
+      if (poor.empty()) return absl::OkStatus();
+      ++releases;
+      const double share =
+          static_cast<double>(poor.size()) / static_cast<double>(mesh_.tetrahedra.size());
+      if (releases == kMaxReleases || share > kHopelessShare) {
+        releases = kMaxReleases;
+        released.ReleaseAll();
+      } else {
+        released.Widen(poor, (share > kManyShare ? kWideRelease : kRelease) * edge_);
+      }
+    }
   }
-  if (poor > 0)
-    result.warnings.push_back(absl::StrCat(
-        "has ", poor, " tetrahedra with a dihedral angle below 10°, the least ",
-        std::round(1800 / kPi * result.min_dihedral) / 10, "°. Use a shorter edge_length"));
-  if (lost > 0)
-    result.warnings.push_back(
-        absl::StrCat(lost, " of ", features.curves.size(),
-                     " sharp edges are too close to others to be kept. Use a shorter edge_length"));
-  result.mesh = std::move(mesh);
-  if (!goes_on(1)) return cancelled();
-  return result;
+
+  // False if the meshing is to stop.
+  bool Improve(int passes) {
+    // each improvement takes half of the remaining progress
+    const double begun = improved_, span = 0.5 * (kAfterImprovement - begun);
+    input_ = MakeInput(region_, features_, map_, stuffed_.on_boundary, edge_, &mesh_);
+    input_.goes_on = [this, begun, span](double share) { return GoesOn(begun + span * share); };
+    if (!ImproveMesh(input_, kTargetSine, passes, &mesh_)) return false;
+    improved_ += span;
+    return true;
+  }
+
+  // Improves the worst tetrahedra at the cost of distance, corrects the volume, and says what the
+  // mesh lacks.
+  absl::Status Finish() {
+    const auto project = input_.project;
+    input_.project = [this, project](int v, const Vector3d& p) -> Vector3d {
+      const Vector3d on = project(v, p), offset = p - on;
+      const double distance = offset.norm();
+      if (map_.curve[v] != FeatureMap::kFree) return on;
+      return distance <= kSlack * edge_ ? p : Vector3d(on + offset * (kSlack * edge_ / distance));
+    };
+    if (!ImproveMesh(input_, CalcSinCos(1.2 * kWantedDihedral).sin, kSlackPasses, &mesh_))
+      return Cancelled();
+    BalanceVolume(region_, input_.motion, edge_, CalcSinCos(1.3 * kWantedDihedral).sin, &mesh_);
+    const int lost = CountLostCurves(features_, map_, mesh_, edge_);
+    DropUnusedVertices(&mesh_);
+
+    result_.min_dihedral = kPi;
+    int poor = 0;
+    const auto& x = mesh_.vertices;
+    for (const auto& t : mesh_.tetrahedra) {
+      const double angle = CalcMinDihedral(x[t[0]], x[t[1]], x[t[2]], x[t[3]]);
+      poor += angle < kWantedDihedral;
+      result_.min_dihedral = std::min(result_.min_dihedral, angle);
+    }
+    if (poor > 0) {
+      result_.warnings.push_back(absl::StrCat(
+          "has ", poor, " tetrahedra with a dihedral angle below 10°, the least ",
+          std::round(1800 / kPi * result_.min_dihedral) / 10, "°. Use a shorter edge_length"));
+    }
+    if (lost > 0) {
+      result_.warnings.push_back(absl::StrCat(
+          lost, " of ", features_.curves.size(),
+          " sharp edges are too close to others to be kept. Use a shorter edge_length"));
+    }
+    result_.mesh = std::move(mesh_);
+    return GoesOn(1) ? absl::OkStatus() : Cancelled();
+  }
+
+  const SurfaceMeshing& options_;
+  const double edge_, max_refined_;
+  SurfaceRegion region_;
+  const SharpFeatures features_;
+  MeshedSurface result_;
+  std::vector<SizeSample> sizes_;  // where edges are shorter
+  StuffedMesh stuffed_;            // the filled region, off its sharp edges
+  TetrahedralMesh mesh_;           // the same on its sharp edges, improved
+  FeatureMap map_;
+  ImprovementInput input_;
+  double reached_ = 0, improved_ = kAfterStuffing;  // progress
+};
+
+}  // namespace
+
+absl::StatusOr<MeshedSurface> MeshSurface(TriangleMesh surface, const SurfaceMeshing& options) {
+  if (absl::Status status = CheckLengths({{"edge_length", options.edge_length}}); !status.ok())
+    return status;
+  if (options.progress && !options.progress(0)) return Cancelled();
+  absl::StatusOr<SurfaceRegion> region = SurfaceRegion::Make(std::move(surface));
+  if (!region.ok()) return region.status();
+  return Mesher(*std::move(region), options).Run();
 }
 
 }  // namespace pliant::physics
