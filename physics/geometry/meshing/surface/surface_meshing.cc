@@ -56,6 +56,8 @@ constexpr int kSlackPasses = 6;
 // `refine` shortens edges to this share of the thickness, but not below this share of edge_length.
 constexpr double kEdgesAcross = 0.5;
 constexpr double kMinRefinement = 0.25;
+// Near sharp edges they may at last be as short as this, at up to so many places per tetrahedron.
+constexpr double kFinestRefinement = 0.125, kFewPlaces = 0.05;
 // Progress at the end of each stage.
 constexpr double kAfterRegion = 0.15, kAfterLattice = 0.35, kAfterStuffing = 0.45,
                  kAfterImprovement = 0.95;
@@ -374,6 +376,18 @@ class Mesher {
     return false;
   }
 
+  // The same with still shorter edges, if the places are few.
+  absl::StatusOr<bool> ShortenAtFew(const std::vector<Vector3d>& places) {
+    const double share =
+        static_cast<double>(places.size()) / static_cast<double>(mesh_.tetrahedra.size());
+    if (places.empty() || share > kFewPlaces) return false;
+    const double finest = kFinestRefinement * edge_;
+    const absl::StatusOr<bool> shortened =
+        Shorten(HalveSizes(places, mesh_, edge_, finest, finest));
+    if (shortened.ok() && *shortened) region_.Patch(CollectPatches(stuffed_));
+    return shortened;
+  }
+
   std::vector<Vector3d> FindPlacesForShorterEdges() const {
     std::vector<Vector3d> places =
         FindDeviatingBoundary(region_, mesh_, kMaxBoundaryDeviation * edge_);
@@ -390,6 +404,7 @@ class Mesher {
   // sharp edges helps.
   absl::Status Fit() {
     ReleasedPlaces released;
+    bool is_finest = false;
     for (int refinements = 0, releases = 0;;) {
       mesh_ = stuffed_.mesh;
       map_ = FitFeatures(features_, released, edge_, &mesh_);
@@ -404,6 +419,12 @@ class Mesher {
         refinements = kMaxRefinements;
       }
       if (features_.curves.empty()) return absl::OkStatus();
+      if (!is_finest) {
+        is_finest = true;
+        const absl::StatusOr<bool> shortened = ShortenAtFew(FindPlacesForShorterEdges());
+        if (!shortened.ok()) return shortened.status();
+        if (*shortened) continue;
+      }
       // further passes do not mend tetrahedra that sharp edges have turned inside out
       const bool must_release = releases < kMaxReleases && HasInverted(mesh_);
       if (scouts && !must_release && !Improve(kPasses)) return Cancelled();

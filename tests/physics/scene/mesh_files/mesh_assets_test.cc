@@ -128,6 +128,8 @@ TEST_F(MeshAssets, SharpEdgesOfPartsStayWithinATenthOfAnEdge) {
   } parts[] = {{"trimesh/fandisk.obj", 0.1},
                {"trimesh/fandisk.obj", 0.06},
                {"trimesh/plate_holes.STL", 12},
+               {"trimesh/plate_holes.STL", 10},
+               {"trimesh/plate_holes.STL", 9},
                {"trimesh/plate_holes.STL", 8},
                {"trimesh/plate_holes.STL", 5}};
   for (const auto& [name, edge] : parts) {
