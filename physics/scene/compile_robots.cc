@@ -137,7 +137,13 @@ void SceneCompiler::ReadJointValues(const v1::Robot& given, const std::string& p
       (*numbers)[follower] = offset / factor;
     };
     const std::string& name = robot.links[follower].joint.name;
-    if (!given.joint_positions().contains(name)) follow(coupler.offset, &draft->position);
+    if (!given.joint_positions().contains(name)) {
+      follow(coupler.offset, &draft->position);
+      // the limits of coupled joints may contradict each other in the file
+      const Joint& joint = robot.links[follower].joint;
+      double& position = draft->position[follower];
+      if (joint.lower <= joint.upper) position = std::clamp(position, joint.lower, joint.upper);
+    }
     if (!given.joint_velocities().contains(name)) follow(0, &draft->velocity);
     draft->followers.push_back(follower);
   }

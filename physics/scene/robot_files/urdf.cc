@@ -480,9 +480,7 @@ class UrdfReader {
     ReadNumber(AttributeOf(element, "multiplier"), &mimic.multiplier, log_);
     ReadNumber(AttributeOf(element, "offset"), &mimic.offset, log_);
     if (CountVelocities(own.type) != 1) {
-      log_->Error(element.place, absl::StrCat("joint \"", own.name,
-                                              "\": <mimic> needs a joint with one degree of "
-                                              "freedom. Remove it"));
+      log_->Mended(element.place, "<mimic> of a joint without one degree of freedom is left out");
       return;
     }
     mimics_.push_back(std::move(mimic));
@@ -497,7 +495,9 @@ class UrdfReader {
                                               "\": <mimic> joint \"", mimic.leader, "\" ", why));
       };
       if (found == joints_.end()) {
-        refuse("does not exist. Correct the name");
+        log_->Mended(mimic.place,
+                     absl::StrCat("joint \"", follower.joint.name, "\": <mimic> joint \"",
+                                  mimic.leader, "\" does not exist; the joint moves on its own"));
         continue;
       }
       if (ambiguous_.contains(mimic.leader)) {
@@ -563,7 +563,13 @@ class UrdfReader {
     double reduction = 1;
     const XmlElement* place =
         actuator_element->Child("mechanicalReduction") != nullptr ? actuator_element : &element;
-    ReadNumber(TextOfChild(*place, "mechanicalReduction"), &reduction, log_);
+    const XmlValue given = TextOfChild(*place, "mechanicalReduction");
+    if (given.text != nullptr && !ParseNumber(*given.text).has_value()) {
+      log_->Mended(given.owner->place,
+                   "<mechanicalReduction> has no number; the reduction is taken to be 1");
+    } else {
+      ReadNumber(given, &reduction, log_);
+    }
     const bool own_ratio = actuator_element->Child("drake:gear_ratio") != nullptr;
     ReadDrakeActuation(*actuator_element, &draft.joint, &actuator, log_);
     if (!own_ratio && reduction != 0) draft.joint.gear_ratio = std::abs(reduction);

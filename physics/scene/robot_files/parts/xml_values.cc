@@ -15,6 +15,7 @@ constexpr double kMaxDistance = 1e6;  // [m]
 constexpr double kMaxAngle = 1e5;
 constexpr double kMaxMagnitude = 1e30;   // so that products of a few stay finite
 constexpr double kUnitTolerance = 1e-3;  // files round to a few digits
+constexpr double kMaybeUnit = 0.1;       // of the squared length of a quaternion
 constexpr std::size_t kMaxQuoteLength = 60;
 
 std::string QuotedText(std::string_view text) {
@@ -106,11 +107,20 @@ std::optional<std::vector<std::string_view>> SplitAtCommas(std::string_view text
   return std::nullopt;
 }
 
-// Whether numbers beyond `most` may be ignored: not if they could be a quaternion instead of
+// Whether the words beyond `most` may be ignored: all are numbers, and no quaternion instead of
 // three angles.
-bool IsClearWithout(const XmlValue& value, std::size_t count, std::size_t most) {
+bool IsClearWithout(const XmlValue& value, const std::vector<std::string_view>& words,
+                    std::size_t most) {
+  if (words.size() <= most) return false;
+  double squared = 0;
+  for (const std::string_view word : words) {
+    const std::optional<double> x = ParseNumber(word);
+    if (!x.has_value()) return false;
+    squared += *x * *x;
+  }
   const bool angles = value.attribute == "rpy" || value.attribute == "euler";
-  return count > most && !(most == 6 && count == 7) && !(angles && count == 4);
+  const bool maybe_unit = std::abs(squared - 1) < kMaybeUnit;
+  return !(most == 6 && words.size() == 7) && !(angles && words.size() == 4 && maybe_unit);
 }
 
 std::string_view Trim(std::string_view text) {
@@ -163,10 +173,7 @@ bool ReadNumbers(const XmlValue& value, std::size_t least, std::size_t most,
     }
   }
   const std::size_t given = words.size();
-  const bool too_many = IsClearWithout(value, given, most) &&
-                        std::all_of(words.begin(), words.end(), [](std::string_view word) {
-                          return ParseNumber(word).has_value();
-                        });
+  const bool too_many = IsClearWithout(value, words, most);
   if (too_many) words.resize(most);
   const auto refuse = [&](const std::string& what, const std::string& expected) {
     log->Error(value.owner->place, absl::StrCat(value.Name(), ": ", what, "; expected ", expected));
@@ -191,6 +198,14 @@ bool ReadNumbers(const XmlValue& value, std::size_t least, std::size_t most,
       if (x.has_value()) {
         log->WarnOnce(value.owner->place,
                       absl::StrCat(value.Name(), ": the quotation mark after a number is ignored"));
+      }
+    }
+    if (!x.has_value() && word.ends_with('.')) {
+      x = ParseNumber(word.substr(0, word.size() - 1));
+      if (x.has_value()) {
+        log->Mended(value.owner->place,
+                    absl::StrCat(value.Name(), ": the point after ",
+                                 QuotedText(word.substr(0, word.size() - 1)), " is ignored"));
       }
     }
     if (!x.has_value()) return refuse(QuotedText(word) + " is not a number", expected);

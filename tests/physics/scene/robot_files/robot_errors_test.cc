@@ -337,6 +337,50 @@ TEST(RobotMends, ListsMayHaveCommasAndTooManyNumbers) {
               ElementsAre(HasSubstr("has 4 numbers; expected 3")));
 }
 
+TEST(RobotMends, FourAnglesAreThreeUnlessTheyMayBeAQuaternion) {
+  const auto with = [](const std::string& rpy) {
+    return RobotText(LinkText("a") + LinkText("b") +
+                     JointText("j", "a", "b", "<origin rpy=\"" + rpy + "\"/>"));
+  };
+  EXPECT_THAT(WarningsOf(with("0 1.57079 0 0")), ElementsAre(HasSubstr("the first 3 are used")));
+  EXPECT_THAT(ErrorsOf(with("0 0.7071 0 0.7071")), ElementsAre(HasSubstr("has 4 numbers")));
+}
+
+TEST(RobotMends, ASecondPointAtTheEndOfANumberIsIgnored) {
+  const std::string urdf =
+      RobotText(LinkText("a") + LinkText("b") +
+                JointText("j", "a", "b", "<limit lower=\"-1.57.\" upper=\"1\"/>", "revolute"));
+  EXPECT_THAT(WarningsOf(urdf),
+              ElementsAre(HasSubstr("lower: the point after \"-1.57\" is ignored")));
+  EXPECT_EQ(JointOf(ReadGood(urdf), "j").lower, -1.57);
+  RobotFileOptions options;
+  options.strict = true;
+  EXPECT_FALSE(ReadRobotText(urdf, "r.urdf", options).robot.has_value());
+}
+
+TEST(RobotMends, AMimicThatCannotFollowIsLeftOut) {
+  const std::string links = LinkText("a") + LinkText("b") + LinkText("c");
+  const std::string fixed = RobotText(links + JointText("j", "a", "b") +
+                                      JointText("k", "b", "c", "<mimic joint=\"j\"/>", "fixed"));
+  EXPECT_THAT(WarningsOf(fixed), ElementsAre(HasSubstr("<mimic> of a joint without one degree")));
+  EXPECT_TRUE(ReadGood(fixed).couplers.empty());
+  const std::string lost = RobotText(links + JointText("j", "a", "b") +
+                                     JointText("k", "b", "c", "<mimic joint=\"ghost\"/>"));
+  EXPECT_THAT(WarningsOf(lost),
+              ElementsAre(HasSubstr("\"ghost\" does not exist; the joint moves")));
+  EXPECT_TRUE(ReadGood(lost).couplers.empty());
+}
+
+TEST(RobotMends, AReductionWithoutANumberIsOne) {
+  const std::string urdf =
+      RobotText(LinkText("a") + LinkText("b") + JointText("j", "a", "b") +
+                "<transmission name=\"t\"><type>transmission_interface/SimpleTransmission</type>"
+                "<joint name=\"j\"/><actuator name=\"m\"><mechanicalReduction>reduction"
+                "</mechanicalReduction></actuator></transmission>");
+  EXPECT_THAT(WarningsOf(urdf), ElementsAre(HasSubstr("the reduction is taken to be 1")));
+  EXPECT_EQ(JointOf(ReadGood(urdf), "j").gear_ratio, 1);
+}
+
 TEST(RobotMends, ShapesWithoutSizeAreLeftOut) {
   EXPECT_THAT(WarningsOf(BoxText("1 0 1")), Contains(HasSubstr("size of 0 is left out")));
   EXPECT_THAT(ReadGood(BoxText("1 0 1")).links[0].collisions, IsEmpty());
