@@ -25,14 +25,14 @@ class GeomReader {
 
   MjcfGeom Read() {
     MjcfGeom result;
-    std::vector<RobotShape> shapes = ReadShapes();
-    if (shapes.empty()) return result;
-    ReadInteger(AttributeOf(geom_, "group"), &result.group, log_, 0, 30);
-    ReadMass(shapes, &result);
-
     int type = 1, affinity = 1;
     ReadInteger(AttributeOf(geom_, "contype"), &type, log_, 0, 0x7fffffff);
     ReadInteger(AttributeOf(geom_, "conaffinity"), &affinity, log_, 0, 0x7fffffff);
+    touches_ = type != 0 || affinity != 0;
+    std::vector<RobotShape> shapes = ReadShapes();
+    if (shapes.empty() && !is_flat_) return result;
+    ReadInteger(AttributeOf(geom_, "group"), &result.group, log_, 0, 30);
+    if (!is_flat_) ReadMass(shapes, &result);
     const double friction = ReadFriction();
     for (RobotShape& shape : shapes) {
       shape.contact_type = type;
@@ -49,7 +49,7 @@ class GeomReader {
     }
     if (geom_.Find("fluidshape") != nullptr) log_->LeftOut(geom_.place, "fluidshape of a geom");
     if (result.group <= kLastVisibleGroup) result.visuals = MakeVisuals(shapes);
-    if (type != 0 || affinity != 0) result.collisions = std::move(shapes);
+    if (touches_) result.collisions = std::move(shapes);
     return result;
   }
 
@@ -121,6 +121,12 @@ class GeomReader {
       return {};
     }
     shape_.shape.X_BS = shape_.shape.X_BS * asset.X;
+    is_flat_ = !touches_ && !asset.inlined.has_value() && model_->meshes->IsFlat(asset.request);
+    if (is_flat_) {
+      log_->Mended(geom_.place, absl::StrCat(asset.request.what,
+                                             " encloses no volume; it is shown, without mass"));
+      return {};
+    }
     std::vector<RobotShape> shapes =
         asset.inlined.has_value()
             ? model_->meshes->MakeCollisions(*asset.inlined, asset.request, shape_, false)
@@ -219,6 +225,8 @@ class GeomReader {
   const RigidTransform& X_BF_;
   MjcfModel* model_;
   RobotLog* log_;
+  bool touches_ = true;   // other geoms
+  bool is_flat_ = false;  // a mesh without a volume, for drawing alone
   RobotShape shape_;
   const MjcfMesh* mesh_ = nullptr;
 };

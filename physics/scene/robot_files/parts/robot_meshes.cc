@@ -111,6 +111,14 @@ absl::StatusOr<std::shared_ptr<const SurfaceMeshFile>> RobotMeshes::ReadSurface(
   return surfaces_.emplace(path, read()).first->second;
 }
 
+bool RobotMeshes::IsFlat(const MeshRequest& request) {
+  const absl::StatusOr<std::string> path = Find(request);
+  if (!path.ok()) return false;
+  const auto mesh = ReadSurface(*path);
+  return mesh.ok() && !(*mesh)->mesh.vertices.empty() &&
+         !CalcConvexHull((*mesh)->mesh.vertices).ok();
+}
+
 std::vector<RobotShape> RobotMeshes::MakeCollisions(const MeshRequest& request,
                                                     const RobotShape& shape, bool fixed) {
   const absl::StatusOr<std::string> path = Find(request);

@@ -42,6 +42,9 @@ class RobotMeshes {
  public:
   RobotMeshes(RobotFiles* files, RobotLog* log) : files_(files), log_(log) {}
 
+  // Whether the vertices of a mesh lie in a plane. False, without errors, when it cannot be read.
+  bool IsFlat(const MeshRequest& request);
+
   // The shapes of a collision mesh, `shape` repeated with the geometry filled in; as a SurfaceMesh
   // when the link is fixed on the world and the mesh closed. Empty, with errors, when there is no
   // such file or it encloses no volume.

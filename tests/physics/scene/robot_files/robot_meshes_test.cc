@@ -104,6 +104,28 @@ TEST(RobotMeshes, AFlatMeshIsRefused) {
                                               HasSubstr("encloses no volume"))));
 }
 
+TEST(RobotMeshes, AFlatMeshThatTouchesNothingIsShown) {
+  const RobotFolder folder;
+  folder.Write("flat.obj", "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3 4\n");
+  const auto with = [](const std::string& contact) {
+    return "<mujoco><asset><mesh name=\"m\" file=\"flat.obj\"/></asset><worldbody><body name=\"a\">"
+           "<joint/><inertial pos=\"0 0 0\" mass=\"1\" diaginertia=\"1 1 1\"/>"
+           "<geom type=\"mesh\" mesh=\"m\" " +
+           contact + "/></body></worldbody></mujoco>";
+  };
+  const RobotFileResult shown =
+      ReadRobotFile(folder.Write("r.xml", with("contype=\"0\" conaffinity=\"0\"")));
+  EXPECT_THAT(SayAll(shown, true), IsEmpty());
+  EXPECT_THAT(SayAll(shown, false), Contains(HasSubstr("it is shown, without mass")));
+  ASSERT_TRUE(shown.robot.has_value());
+  const auto& link = shown.robot->links.back();
+  EXPECT_EQ(link.visuals.size(), 1u);
+  EXPECT_TRUE(link.collisions.empty());
+  EXPECT_EQ(link.mass, 1);
+  EXPECT_THAT(SayAll(ReadRobotFile(folder.Write("r.xml", with(""))), true),
+              Contains(HasSubstr("encloses no volume")));
+}
+
 TEST(RobotMeshes, AMissingCollisionMeshIsAnErrorAndAMissingVisualOneAWarning) {
   const RobotFolder folder;
   const RobotFileResult collision =
