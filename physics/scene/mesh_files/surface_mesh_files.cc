@@ -62,6 +62,7 @@ absl::StatusOr<SurfaceMeshFile> ReadTriangles(std::string_view bytes, const std:
     const bool binary = bytes.size() >= 84 && bytes.size() == 84 + std::size_t{50} * count;
     return binary ? ReadBinaryStl(bytes, name) : ReadTextStl(bytes, name);
   }
+  if (kind == "a MuJoCo surface") return ReadMujocoMsh(bytes, name);
   if (kind == "an OBJ surface") return ReadObj(bytes, name, has_parts ? companions : nullptr);
   if (kind == "a PLY surface") {
     if (absl::Status status = CheckPlyHeader(bytes, name); !status.ok()) return status;

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "physics/scene/mesh_files/mesh_cursor.h"
+#include "physics/scene/mesh_files/surface_mesh_formats.h"
 #include "physics/scene/mesh_files/volume_mesh_formats.h"
 
 namespace pliant::physics {
@@ -43,6 +44,7 @@ std::string GuessFileKind(std::string_view bytes) {
   const std::string_view start = bytes.substr(0, 4096);
   const std::string_view word = FirstWord(start);
   if (IsBinaryStl(bytes)) return "an STL surface";
+  if (IsMujocoMsh(bytes)) return "a MuJoCo surface";
   if (word == "solid" && (Contains(start, "facet") || Contains(start, "endsolid")))
     return "an STL surface";
   if (word == "ply") return "a PLY surface";

@@ -1,3 +1,7 @@
+// STL and OBJ.
+
+#include "physics/scene/mesh_files/surface_mesh_formats.h"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -16,7 +20,6 @@
 
 #include "physics/scene/mesh_files/contained/part_builder.h"
 #include "physics/scene/mesh_files/mesh_cursor.h"
-#include "physics/scene/mesh_files/surface_mesh_formats.h"
 
 namespace pliant::physics {
 namespace {
