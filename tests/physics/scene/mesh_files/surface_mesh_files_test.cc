@@ -343,7 +343,9 @@ TEST(SurfaceMeshFiles, MutatedFilesGiveAClosedSurfaceOrAnError) {
       double farthest = 0;
       for (const Vector3d& p : file->mesh.vertices)
         farthest = std::max(farthest, p.cwiseAbs().maxCoeff());
-      if (farthest < 1e6) ASSERT_GT(CalcEnclosedVolume(file->mesh), 0);
+      if (farthest < 1e6) {
+        ASSERT_GT(CalcEnclosedVolume(file->mesh), 0);
+      }
     }
   }
   EXPECT_GT(read, 30);
