@@ -42,7 +42,7 @@ constexpr double kLessShort[] = {0, 0.5, 0.7};
 constexpr int kScoutingPasses = 3;
 constexpr int kMaxReleases = 6;
 constexpr double kRelease = 0.15;
-// Where so large a share of the tetrahedra is poor, the balls are wider, or everything is released.
+// Shares of poor tetrahedra above which the balls start wider, and all sharp edges are released.
 constexpr double kManyShare = 0.01, kHopelessShare = 0.1;
 constexpr double kWideRelease = 0.6;
 // Tetrahedra may be outside by this share of an edge.

@@ -22,8 +22,8 @@ constexpr double kVolumeOfEdge = 0.0785;
 constexpr double kBoundaryShare = 0.28;
 // Points that are probed for the volume.
 constexpr double kVolumeProbes = 30000;
-// Where half of the surface is thinner than the edges resolve, there is no mesh to speak of; with
-// edges that resolve all but a tenth, there is.
+// If half of the surface is thinner than the edges resolve, the mesh would be full of holes. Edges
+// are then chosen that resolve all of it but a tenth.
 constexpr double kHalf = 0.5, kTenth = 0.1;
 
 double CalcArea(const TriangleMesh& mesh) {

@@ -37,7 +37,7 @@ struct EdgeChoice {
 };
 
 // Chooses the edge length [m] of the tetrahedra that fill a surface: by their number, and shorter
-// where the body is thin.
+// for a thin body.
 //
 // errors  INVALID_ARGUMENT: what SurfaceRegion::Make refuses
 absl::StatusOr<double> ChooseEdgeLength(TriangleMesh surface, const EdgeChoice& choice);
