@@ -235,20 +235,24 @@ WorldFault MakeFault(const Model& model, const State& state, const absl::Status&
 }
 
 World::World(std::shared_ptr<const Model> model)
-    : model_(std::move(model)), state_(MakeInitialState(*model_)), stepper_(MakeStepper(*model_)) {
-  PLIANT_DEMAND(stepper_ != nullptr);
-}
+    : model_(std::move(model)), state_(MakeInitialState(*model_)) {}
 
 World::~World() = default;
 World::World(World&&) noexcept = default;
 
+Stepper& World::stepper() {
+  if (stepper_ == nullptr) stepper_ = MakeStepper(*model_);
+  PLIANT_DEMAND(stepper_ != nullptr);
+  return *stepper_;
+}
+
 void World::Describe(ContactProblem* problem) {
-  stepper_->Describe(problem);
+  stepper().Describe(problem);
 }
 
 void World::WatchEnergy(bool watches) {
   watches_energy_ = watches;
-  stepper_->ReportWork(watches);
+  stepper().ReportWork(watches);
 }
 
 double World::CalcTotalEnergy() const {
@@ -315,7 +319,7 @@ absl::Status World::Step(const Inputs& commands) {
   Override(commands.pressures, same_constraint, &inputs_.pressures);
 
   if (watches_energy_ && !energy_) energy_ = CalcTotalEnergy();
-  const absl::Status status = stepper_->Step(inputs_, model_->time_step, &state_, &next_report_);
+  const absl::Status status = stepper().Step(inputs_, model_->time_step, &state_, &next_report_);
   if (!status.ok()) return status;
   state_.drives.assign(commands.drives.begin(), commands.drives.end());
   if (watches_energy_) {

@@ -70,6 +70,9 @@ class World {
  private:
   void AddScriptedInputs(Inputs* inputs) const;
   double CalcTotalEnergy() const;
+  // Made when it is needed first: that takes a while for large bodies, whose first picture does not
+  // wait for it.
+  Stepper& stepper();
 
   std::shared_ptr<const Model> model_;
   State state_;

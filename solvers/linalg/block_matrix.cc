@@ -19,27 +19,41 @@ int BlockPattern::Find(int i, int j) const {
 }
 
 BlockPattern MakeBlockPattern(int num_nodes, std::span<const std::array<int, 4>> elements) {
-  std::vector<std::pair<int, int>> entries;  // column, row
-  entries.reserve(num_nodes + 6 * elements.size());
-  for (int i = 0; i < num_nodes; ++i) entries.emplace_back(i, i);
-  for (const std::array<int, 4>& element : elements) {
-    for (int a = 0; a < 4; ++a) {
-      for (int b = 0; b < a; ++b) {
-        entries.emplace_back(std::min(element[a], element[b]), std::max(element[a], element[b]));
+  // group the rows by their column, then sort each of the small groups
+  std::vector<std::size_t> first(num_nodes + 1, 0);
+  const auto visit = [&](auto&& take) {
+    for (const std::array<int, 4>& element : elements) {
+      for (int a = 0; a < 4; ++a) {
+        for (int b = 0; b < a; ++b) {
+          const auto [column, row] = std::minmax(element[a], element[b]);
+          take(column, row);
+        }
       }
     }
-  }
-  std::sort(entries.begin(), entries.end());
-  entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
+  };
+  visit([&](int column, int) { ++first[column + 1]; });
+  for (int i = 0; i < num_nodes; ++i) first[i + 1] += first[i] + 1;
+  std::vector<int> grouped(first[num_nodes]);
+  std::vector<std::size_t> next(first.begin(), first.end() - 1);
+  for (int i = 0; i < num_nodes; ++i) grouped[next[i]++] = i;
+  visit([&](int column, int row) { grouped[next[column]++] = row; });
 
   BlockPattern pattern;
   pattern.num_nodes = num_nodes;
   pattern.column_starts.assign(num_nodes + 1, 0);
-  for (const auto& [column, row] : entries) {
-    ++pattern.column_starts[column + 1];
-    pattern.rows.push_back(row);
-  }
+  ParallelFor(num_nodes, 512, [&](int i) {
+    const auto begin = grouped.begin() + static_cast<std::ptrdiff_t>(first[i]);
+    const auto end = grouped.begin() + static_cast<std::ptrdiff_t>(first[i + 1]);
+    std::sort(begin, end);
+    pattern.column_starts[i + 1] = static_cast<int>(std::unique(begin, end) - begin);
+  });
   for (int i = 0; i < num_nodes; ++i) pattern.column_starts[i + 1] += pattern.column_starts[i];
+  pattern.rows.resize(pattern.column_starts[num_nodes]);
+  for (int i = 0; i < num_nodes; ++i) {
+    const int start = pattern.column_starts[i];
+    std::copy_n(grouped.begin() + static_cast<std::ptrdiff_t>(first[i]),
+                pattern.column_starts[i + 1] - start, pattern.rows.begin() + start);
+  }
   return pattern;
 }
 

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 
 #include "physics/geometry/meshing/tetrahedron_quality.h"
+#include "physics/geometry/tetrahedron_faces.h"
 
 namespace pliant::physics {
 namespace {
@@ -40,67 +41,54 @@ Condition Judge(const TetrahedralMesh& mesh, const std::array<int, 4>& t) {
   return six_volumes < 0 ? Condition::kInverted : Condition::kSound;
 }
 
-// Later tetrahedra with the same corners as an earlier one, ascending; `excluded` ones are ignored.
-std::vector<int> FindDuplicates(const TetrahedralMesh& mesh, const std::vector<char>& excluded) {
-  std::vector<std::pair<std::array<int, 4>, int>> sorted;
-  for (std::size_t i = 0; i < mesh.tetrahedra.size(); ++i) {
-    if (excluded[i]) continue;
-    sorted.emplace_back(mesh.tetrahedra[i], static_cast<int>(i));
-    std::sort(sorted.back().first.begin(), sorted.back().first.end());
-  }
-  std::sort(sorted.begin(), sorted.end());
+void SortAndUnite(std::vector<int>* ids) {
+  std::sort(ids->begin(), ids->end());
+  ids->erase(std::unique(ids->begin(), ids->end()), ids->end());
+}
+
+// Later tetrahedra with the same corners as an earlier one, ascending.
+std::vector<int> FindDuplicates(const TetrahedralMesh& mesh,
+                                const std::vector<TetrahedronFace>& sorted) {
   std::vector<int> duplicates;
-  for (std::size_t i = 1; i < sorted.size(); ++i) {
-    if (sorted[i].first == sorted[i - 1].first) duplicates.push_back(sorted[i].second);
-  }
-  std::sort(duplicates.begin(), duplicates.end());
+  std::vector<std::pair<int, int>> opposite;  // corner and tetrahedron on one face
+  VisitEqualFaces(sorted, [&](const TetrahedronFace* faces, std::size_t count) {
+    if (count < 2) return;
+    opposite.clear();
+    for (std::size_t i = 0; i < count; ++i) {
+      const int id = faces[i].place / 4;
+      opposite.emplace_back(mesh.tetrahedra[id][faces[i].place % 4], id);
+    }
+    if (count > 2) std::sort(opposite.begin(), opposite.end());
+    for (std::size_t i = 1; i < count; ++i)
+      if (opposite[i].first == opposite[i - 1].first) duplicates.push_back(opposite[i].second);
+  });
+  SortAndUnite(&duplicates);
   return duplicates;
 }
 
-std::vector<int> FindOnOverfullFaces(const TetrahedralMesh& mesh,
-                                     const std::vector<char>& excluded) {
-  std::vector<std::pair<std::array<int, 3>, int>> faces;
-  for (std::size_t i = 0; i < mesh.tetrahedra.size(); ++i) {
-    if (excluded[i]) continue;
-    const std::array<int, 4>& t = mesh.tetrahedra[i];
-    for (int opposite = 0; opposite < 4; ++opposite) {
-      std::array<int, 3> face = {t[(opposite + 1) % 4], t[(opposite + 2) % 4],
-                                 t[(opposite + 3) % 4]};
-      std::sort(face.begin(), face.end());
-      faces.emplace_back(face, static_cast<int>(i));
-    }
-  }
-  std::sort(faces.begin(), faces.end());
+std::vector<int> FindOnOverfullFaces(const std::vector<TetrahedronFace>& sorted) {
   std::vector<int> ids;
-  for (std::size_t begin = 0, end; begin < faces.size(); begin = end) {
-    for (end = begin + 1; end < faces.size() && faces[end].first == faces[begin].first;) ++end;
-    for (std::size_t i = begin; end - begin > 2 && i < end; ++i) ids.push_back(faces[i].second);
-  }
-  std::sort(ids.begin(), ids.end());
-  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  VisitEqualFaces(sorted, [&](const TetrahedronFace* faces, std::size_t count) {
+    for (std::size_t i = 0; count > 2 && i < count; ++i) ids.push_back(faces[i].place / 4);
+  });
+  SortAndUnite(&ids);
   return ids;
 }
 
 // Ends of boundary edges that are not shared by exactly two boundary triangles.
-std::vector<int> FindNonManifoldVertices(const TetrahedralMesh& mesh,
-                                         const std::vector<char>& excluded) {
-  TetrahedralMesh kept;
-  kept.vertices.resize(mesh.vertices.size());
-  for (std::size_t i = 0; i < mesh.tetrahedra.size(); ++i) {
-    if (!excluded[i]) kept.tetrahedra.push_back(mesh.tetrahedra[i]);
-  }
+std::vector<int> FindNonManifoldVertices(const std::vector<TetrahedronFace>& sorted) {
   std::vector<std::pair<int, int>> edges;
-  for (const auto& triangle : ExtractBoundary(kept).triangles) {
-    for (int i = 0; i < 3; ++i) edges.push_back(std::minmax({triangle[i], triangle[(i + 1) % 3]}));
-  }
+  VisitEqualFaces(sorted, [&](const TetrahedronFace* faces, std::size_t count) {
+    const auto& [a, b, c] = faces[0].corners;
+    if (count == 1) edges.insert(edges.end(), {{a, b}, {a, c}, {b, c}});
+  });
   std::sort(edges.begin(), edges.end());
   std::vector<int> ids;
   for (std::size_t begin = 0, end; begin < edges.size(); begin = end) {
     for (end = begin + 1; end < edges.size() && edges[end] == edges[begin];) ++end;
     if (end - begin != 2) ids.insert(ids.end(), {edges[begin].first, edges[begin].second});
   }
-  std::sort(ids.begin(), ids.end());
-  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  SortAndUnite(&ids);
   return ids;
 }
 
@@ -186,8 +174,10 @@ std::vector<MeshDefect> FindDefects(const TetrahedralMesh& mesh) {
     if (condition == Condition::kInverted) inverted.push_back(id);
     excluded[i] = condition != Condition::kInverted && condition != Condition::kSound;
   }
-  std::vector<int> duplicates = FindDuplicates(mesh, excluded);
+  std::vector<TetrahedronFace> faces = SortFaces(mesh, excluded);
+  std::vector<int> duplicates = FindDuplicates(mesh, faces);
   for (const int id : duplicates) excluded[id] = 1;
+  std::erase_if(faces, [&](const TetrahedronFace& face) { return excluded[face.place / 4]; });
 
   std::vector<MeshDefect> defects;
   const auto add = [&defects](MeshDefectKind kind, std::vector<int> ids) {
@@ -198,9 +188,9 @@ std::vector<MeshDefect> FindDefects(const TetrahedralMesh& mesh) {
   add(MeshDefectKind::kDegenerate, std::move(degenerate));
   add(MeshDefectKind::kInverted, std::move(inverted));
   add(MeshDefectKind::kDuplicate, std::move(duplicates));
-  add(MeshDefectKind::kOverfullFace, FindOnOverfullFaces(mesh, excluded));
+  add(MeshDefectKind::kOverfullFace, FindOnOverfullFaces(faces));
   add(MeshDefectKind::kUnusedVertex, FindUnused(mesh));
-  add(MeshDefectKind::kNonManifoldBoundary, FindNonManifoldVertices(mesh, excluded));
+  add(MeshDefectKind::kNonManifoldBoundary, FindNonManifoldVertices(faces));
   return defects;
 }
 
@@ -209,12 +199,14 @@ MeshRepair RepairMesh(const TetrahedralMesh& mesh) {
   TetrahedralMesh& mended = repair.mesh;
 
   // tetrahedra: drop the bad ones, keep the rest in order, and flip inverted ones
-  std::vector<char> dropped(mesh.tetrahedra.size(), 0);
+  std::vector<char> dropped(mesh.tetrahedra.size(), 0), excluded(mesh.tetrahedra.size(), 0);
   for (std::size_t i = 0; i < mesh.tetrahedra.size(); ++i) {
-    dropped[i] = Judge(mesh, mesh.tetrahedra[i]) == Condition::kDegenerate;
+    const Condition condition = Judge(mesh, mesh.tetrahedra[i]);
+    dropped[i] = condition == Condition::kDegenerate;
+    excluded[i] = dropped[i] || condition == Condition::kMissingVertex;
     repair.dropped_degenerate += dropped[i];
   }
-  for (const int id : FindDuplicates(mesh, dropped)) {
+  for (const int id : FindDuplicates(mesh, SortFaces(mesh, excluded))) {
     dropped[id] = 1;
     ++repair.dropped_duplicates;
   }

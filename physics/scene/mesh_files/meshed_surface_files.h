@@ -14,7 +14,7 @@ namespace pliant::physics {
 
 // Changed whenever the same surface gives another mesh, so that caches and model hashes distinguish
 // old and new meshes.
-inline constexpr char kMesherVersion[] = "mesher 4";
+inline constexpr char kMesherVersion[] = "mesher 5";
 
 // Whether the bytes begin like a surface; if they are unknown, whether the file is named like one.
 bool IsSurfaceFile(std::string_view bytes, const std::string& name);

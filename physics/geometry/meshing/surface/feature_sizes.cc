@@ -63,6 +63,27 @@ std::vector<DeviatingPoint> FindDeviatingPoints(const SharpFeatures& features,
   return deviating;
 }
 
+std::vector<Vector3d> FindDeviatingChains(const SharpFeatures& features,
+                                          const TetrahedralMesh& mesh, double edge_length,
+                                          double tolerance) {
+  std::vector<Vector3d> deviating;
+  if (features.short_chains.empty()) return deviating;
+  const TriangleMesh surface{mesh.vertices, ExtractBoundary(mesh).triangles};
+  const TriangleBvh bvh(surface.triangles, PositionsOf(surface));
+  for (const std::vector<Vector3d>& chain : features.short_chains) {
+    for (std::size_t k = 1; k < chain.size(); ++k) {
+      const Vector3d step = chain[k] - chain[k - 1];
+      const int count = 1 + static_cast<int>(kSamplesPerEdge * step.norm() / edge_length);
+      for (int i = 0; i <= count; ++i) {
+        const Vector3d p = chain[k - 1] + step * i / count;
+        if (bvh.FindNearest(PositionsOf(surface), p, tolerance).triangle < 0)
+          deviating.push_back(p);
+      }
+    }
+  }
+  return deviating;
+}
+
 std::vector<Vector3d> FindDeviatingBoundary(const SurfaceRegion& region,
                                             const TetrahedralMesh& mesh, double tolerance) {
   const BoundarySurface boundary = ExtractBoundary(mesh);

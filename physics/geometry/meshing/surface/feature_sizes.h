@@ -25,6 +25,12 @@ std::vector<DeviatingPoint> FindDeviatingPoints(const SharpFeatures& features,
                                                 const FeatureMap& map, const TetrahedralMesh& mesh,
                                                 double edge_length, double tolerance);
 
+// Points of the chains that are no curves, at most a tenth of the edge length apart, that are
+// farther than `tolerance` [m] from the mesh's boundary.
+std::vector<Eigen::Vector3d> FindDeviatingChains(const SharpFeatures& features,
+                                                 const TetrahedralMesh& mesh, double edge_length,
+                                                 double tolerance);
+
 // Points of the mesh's boundary that are farther than `tolerance` [m] from the region's: among the
 // centres of its triangles and the middles of their edges.
 std::vector<Eigen::Vector3d> FindDeviatingBoundary(const SurfaceRegion& region,

@@ -215,7 +215,7 @@ SharpFeatures FindSharpFeatures(const SurfaceRegion& region, double sharp_angle,
     const bool is_free =
         neighbors[chain.front()].size() == 1 || neighbors[chain.back()].size() == 1;
     if (length < (loop ? kMinLoopLength : is_free ? kMinFreeLength : kMinLength) * edge_length) {
-      ++features.too_short;
+      features.short_chains.push_back(std::move(points));
       continue;
     }
     features.curves.emplace_back(std::move(points), kReach * edge_length);

@@ -61,12 +61,12 @@ struct SharpFeatures {
   std::vector<SharpCurve> curves;
   std::vector<std::array<int, 2>> ends;  // corners of each curve; −1 of a loop
   std::vector<Eigen::Vector3d> corners;
-  int too_short = 0;  // chains that an edge length cannot resolve
+  std::vector<std::vector<Eigen::Vector3d>> short_chains;  // too short for edges along them
 };
 
 // Finds the edges of a region's boundary where it turns by more than `sharp_angle` [rad]. Chains of
-// them end where they branch or turn by as much. Chains too short for `edge_length` [m] are left
-// out.
+// them end where they branch or turn by as much. Chains too short for `edge_length` [m] are no
+// curves.
 SharpFeatures FindSharpFeatures(const SurfaceRegion& region, double sharp_angle,
                                 double edge_length);
 

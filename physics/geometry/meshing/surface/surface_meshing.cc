@@ -413,7 +413,11 @@ class Mesher {
       if (!Improve(scouts ? kScoutingPasses : kPasses)) return Cancelled();
       if (refinements < kMaxRefinements) {
         ++refinements;
-        const absl::StatusOr<bool> shortened = ShortenAt(FindPlacesForShorterEdges());
+        absl::StatusOr<bool> shortened = ShortenAt(FindPlacesForShorterEdges());
+        // last what no curve can follow, if there may be more tetrahedra
+        if (shortened.ok() && !*shortened)
+          shortened =
+              ShortenAt(FindDeviatingChains(features_, mesh_, edge_, kMaxDeviation * edge_));
         if (!shortened.ok()) return shortened.status();
         if (*shortened) continue;
         refinements = kMaxRefinements;

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include <Eigen/Geometry>
 
+#include "physics/geometry/meshing/divided_surface.h"
 #include "solvers/linalg/parallel.h"
 
 namespace pliant::physics {
@@ -23,8 +24,9 @@ constexpr double kBeside = 1e-6;
 // Number of triangles of a closed surface that are probed for inner sheets.
 constexpr int kMaxProbedTriangles = 4000;
 constexpr int kBisections = 16;
-// Triangles are divided for nearest points into about so many more than there are, at most.
-constexpr double kMorePieces = 50000;
+// For nearest points, triangles are divided until edges are about twice the mean size of so many.
+constexpr double kWantedPieces = 25000;
+constexpr std::size_t kMaxMorePieces = 100000;
 
 struct DirectedEdge {
   std::pair<int, int> ends;  // ascending
@@ -83,53 +85,6 @@ std::vector<double> FindHits(const TriangleMesh& mesh, const TriangleBvh& bvh, c
   return hits;
 }
 
-double LongestEdge(const Vector3d& a, const Vector3d& b, const Vector3d& c) {
-  return std::sqrt(std::max({(b - a).squaredNorm(), (c - b).squaredNorm(), (a - c).squaredNorm()}));
-}
-
-// Bisects the longest edges of triangles until none is longer than about twice the mean size, or
-// longer where there would be too many.
-TriangleMesh DivideLongTriangles(const TriangleMesh& mesh) {
-  const double n = static_cast<double>(mesh.triangles.size());
-  double doubled_area = 0;
-  std::vector<double> longest;
-  for (std::size_t i = 0; i < mesh.triangles.size(); ++i) {
-    const auto& t = mesh.triangles[i];
-    doubled_area += DoubleAreaNormal(mesh, static_cast<int>(i)).norm();
-    longest.push_back(LongestEdge(mesh.vertices[t[0]], mesh.vertices[t[1]], mesh.vertices[t[2]]));
-  }
-  double limit = 2 * std::sqrt(0.5 * doubled_area / std::max(n, 0.5 * kMorePieces));
-  const auto count = [&] {
-    double pieces = 2 * doubled_area / (limit * limit);
-    for (const double length : longest) pieces += std::max(1.0, length / limit);
-    return pieces;
-  };
-  while (limit > 0 && count() > 2 * n + 2 * kMorePieces) limit *= 1.5;
-  TriangleMesh pieces{mesh.vertices, {}};
-  std::vector<std::array<int, 3>> waiting;
-  for (std::size_t i = 0; i < mesh.triangles.size(); ++i) {
-    waiting.push_back(mesh.triangles[i]);
-    while (!waiting.empty()) {
-      const std::array<int, 3> t = waiting.back();
-      waiting.pop_back();
-      const auto& x = pieces.vertices;
-      double squared[3];
-      for (int e = 0; e < 3; ++e) squared[e] = (x[t[(e + 1) % 3]] - x[t[e]]).squaredNorm();
-      const int e = static_cast<int>(std::max_element(squared, squared + 3) - squared);
-      if (!(squared[e] > limit * limit)) {
-        pieces.triangles.push_back(t);
-        continue;
-      }
-      const int a = t[e], b = t[(e + 1) % 3], c = t[(e + 2) % 3];
-      const int middle = static_cast<int>(x.size());
-      pieces.vertices.push_back(0.5 * (x[a] + x[b]));
-      waiting.push_back({middle, b, c});
-      waiting.push_back({a, middle, c});
-    }
-  }
-  return pieces;
-}
-
 }  // namespace
 
 absl::StatusOr<SurfaceRegion> SurfaceRegion::Make(TriangleMesh mesh) {
@@ -155,6 +110,8 @@ absl::StatusOr<SurfaceRegion> SurfaceRegion::Make(TriangleMesh mesh) {
   region.mesh_ = std::move(mesh);
   region.Orient();
   if (absl::Status status = region.FindBoundary(); !status.ok()) return status;
+  for (std::size_t i = 0; i < region.boundary_.triangles.size(); ++i)
+    region.area_ += 0.5 * DoubleAreaNormal(region.boundary_, static_cast<int>(i)).norm();
   region.PrepareNearest();
   return region;
 }
@@ -370,7 +327,9 @@ void SurfaceRegion::Patch(const std::vector<std::array<Vector3d, 3>>& triangles)
 }
 
 void SurfaceRegion::PrepareNearest() {
-  pieces_ = DivideLongTriangles(boundary_);
+  const double n = static_cast<double>(boundary_.triangles.size());
+  const double longest = 2 * std::sqrt(area_ / std::max(n, kWantedPieces));
+  pieces_ = DivideLongEdges(boundary_, longest, boundary_.triangles.size() + kMaxMorePieces).mesh;
   pieces_bvh_ = pieces_.triangles.size() == boundary_.triangles.size()
                     ? bvh_
                     : std::make_shared<const TriangleBvh>(pieces_.triangles, PositionsOf(pieces_));

@@ -31,6 +31,7 @@ class SurfaceRegion {
   const TriangleMesh& mesh() const { return mesh_; }
   const TriangleMesh& boundary() const { return boundary_; }
   const TriangleBvh& boundary_bvh() const { return *bvh_; }
+  double area() const { return area_; }  // of the boundary [m²]
   const AxisAlignedBox& bounds() const { return all_bvh_->bounds(); }
 
   bool IsInside(const Eigen::Vector3d& p) const { return winding_->Calc(p) > 0.5; }
@@ -69,6 +70,7 @@ class SurfaceRegion {
   TriangleMesh mesh_, boundary_;
   std::size_t patched_from_[2] = {};  // first vertex and triangle of the patches
   bool closed_ = false;
+  double area_ = 0;
   std::vector<std::string> mends_;
   std::unique_ptr<WindingNumber> winding_;
   std::shared_ptr<const TriangleBvh> all_bvh_, bvh_;  // the same one where all triangles bound

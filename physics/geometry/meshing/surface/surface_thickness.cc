@@ -26,15 +26,6 @@ constexpr double kVolumeProbes = 30000;
 // are then chosen that resolve all of it but a tenth.
 constexpr double kHalf = 0.5, kTenth = 0.1;
 
-double CalcArea(const TriangleMesh& mesh) {
-  double doubled = 0;
-  for (const auto& t : mesh.triangles)
-    doubled += (mesh.vertices[t[1]] - mesh.vertices[t[0]])
-                   .cross(mesh.vertices[t[2]] - mesh.vertices[t[0]])
-                   .norm();
-  return 0.5 * doubled;
-}
-
 // The volume of a region [m³], from points inside of a grid.
 double EstimateVolume(const SurfaceRegion& region) {
   const Vector3d lower = region.bounds().lower, size = region.bounds().upper - lower;
@@ -62,7 +53,7 @@ std::vector<ThicknessSample> SampleThickness(const SurfaceRegion& region, double
                                              double max_thickness) {
   std::vector<ThicknessSample> samples;
   const TriangleMesh& mesh = region.boundary();
-  spacing = std::max(spacing, std::sqrt(CalcArea(mesh) / kMaxThicknessSamples));
+  spacing = std::max(spacing, std::sqrt(region.area() / kMaxThicknessSamples));
   for (const auto& t : mesh.triangles) {
     const Vector3d &a = mesh.vertices[t[0]], &b = mesh.vertices[t[1]], &c = mesh.vertices[t[2]];
     const Vector3d normal = (b - a).cross(c - a);
@@ -85,13 +76,13 @@ std::vector<ThicknessSample> SampleThickness(const SurfaceRegion& region, double
   solvers::ParallelFor(static_cast<int>(samples.size()), 64, [&](int i) {
     samples[i].thickness = region.CalcThickness(samples[i].point, samples[i].normal, max_thickness);
   });
+  std::stable_sort(
+      samples.begin(), samples.end(),
+      [](const ThicknessSample& a, const ThicknessSample& b) { return a.thickness < b.thickness; });
   return samples;
 }
 
-double FindThickness(std::vector<ThicknessSample> samples, double share) {
-  std::sort(samples.begin(), samples.end(), [](const ThicknessSample& a, const ThicknessSample& b) {
-    return a.thickness < b.thickness;
-  });
+double FindThickness(const std::vector<ThicknessSample>& samples, double share) {
   double area = 0;
   for (const ThicknessSample& sample : samples) area += sample.area;
   double sum = 0, thickness = 0;
@@ -107,7 +98,7 @@ absl::StatusOr<double> ChooseEdgeLength(TriangleMesh surface, const EdgeChoice& 
   absl::StatusOr<SurfaceRegion> region = SurfaceRegion::Make(std::move(surface));
   if (!region.ok()) return region.status();
   const double size = (region->bounds().upper - region->bounds().lower).maxCoeff();
-  const double volume = EstimateVolume(*region), area = CalcArea(region->boundary());
+  const double volume = EstimateVolume(*region), area = region->area();
   // the edge length that gives a number of tetrahedra, by bisection
   const auto edge_for = [&](double tetrahedra) {
     double low = 0, high = size;

@@ -22,12 +22,12 @@ struct ThicknessSample {
 };
 
 // Samples the thickness, up to `max_thickness`, at points about `spacing` apart on the surface, or
-// farther apart if there would be too many.
+// farther apart if there would be too many. Thinnest first.
 std::vector<ThicknessSample> SampleThickness(const SurfaceRegion& region, double spacing,
                                              double max_thickness);
 
-// The thickness [m] below which this share of the surface lies.
-double FindThickness(std::vector<ThicknessSample> samples, double share);
+// The thickness [m] below which this share of the surface lies; `samples`: thinnest first.
+double FindThickness(const std::vector<ThicknessSample>& samples, double share);
 
 struct EdgeChoice {
   double shortest = 0;          // [m]
