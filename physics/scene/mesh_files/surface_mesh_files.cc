@@ -168,8 +168,8 @@ void JoinCloseVertices(TriangleMesh* mesh) {
 }
 
 // Drops triangles with a repeated corner, and all but the first with the same three corners;
-// returns how many.
-int DropTriangles(TriangleMesh* mesh) {
+// returns how many. Adds the latter to `repeated`.
+int DropTriangles(TriangleMesh* mesh, std::vector<std::array<int, 3>>* repeated) {
   std::vector<std::pair<std::array<int, 3>, int>> sorted;
   std::vector<char> dropped(mesh->triangles.size(), 0);
   for (std::size_t i = 0; i < mesh->triangles.size(); ++i) {
@@ -180,7 +180,9 @@ int DropTriangles(TriangleMesh* mesh) {
   }
   std::sort(sorted.begin(), sorted.end());
   for (std::size_t i = 1; i < sorted.size(); ++i) {
-    if (sorted[i].first == sorted[i - 1].first) dropped[sorted[i].second] = 1;
+    if (sorted[i].first != sorted[i - 1].first) continue;
+    dropped[sorted[i].second] = 1;
+    repeated->push_back(mesh->triangles[sorted[i].second]);
   }
   std::size_t kept = 0;
   for (std::size_t i = 0; i < dropped.size(); ++i) {
@@ -301,7 +303,7 @@ absl::StatusOr<SurfaceMeshFile> ReadOpen(std::string_view bytes, const std::stri
   absl::StatusOr<SurfaceMeshFile> file = ReadTriangles(bytes, name, companions, has_parts);
   if (!file.ok()) return file;
   JoinEqualVertices(&file->mesh);
-  const int dropped = DropTriangles(&file->mesh);
+  const int dropped = DropTriangles(&file->mesh, &file->repeated);
   if (dropped > 0)
     file->warnings.push_back(
         absl::StrCat(name, ": dropped ", dropped, " degenerate or repeated triangles"));
@@ -350,7 +352,8 @@ absl::StatusOr<SurfaceMeshFile> CloseSurfaceMesh(SurfaceMeshFile file, const std
     // perhaps its vertices only differ by rounding
     TriangleMesh joined = mesh;
     JoinCloseVertices(&joined);
-    DropTriangles(&joined);
+    std::vector<std::array<int, 3>> repeated;
+    DropTriangles(&joined, &repeated);
     const std::vector<Edge> joined_edges = SortEdges(joined);
     if (joined.triangles.empty() || !CheckClosed(joined, joined_edges, name).ok()) return status;
     file.warnings.push_back(absl::StrCat(name, ": joined ",

@@ -32,6 +32,8 @@ struct TextureSource {
 struct SurfaceMeshFile {
   TriangleMesh mesh;
   std::vector<std::string> warnings;  // changes to the mesh, each with the file's name
+  // Triangles with the corners of others, which `mesh` leaves out.
+  std::vector<std::array<int, 3>> repeated = {};
   // Parts for drawing, from ReadVisualSurface; none without colours and textures.
   std::vector<VisualPart> parts = {};
   std::vector<TextureSource> textures = {};

@@ -75,6 +75,17 @@ void ReadMesh(const XmlElement& source, MjcfModel* model) {
   asset.request.use = MeshUse::kHull;
   asset.request.what = absl::StrCat("mesh \"", name, "\"");
 
+  const XmlValue inertia = AttributeOf(mesh, "inertia");
+  if (inertia.text != nullptr) {
+    if (const auto known = ParseMeshInertia(*inertia.text)) {
+      asset.inertia = *known;
+    } else {
+      log->Error(mesh.place,
+                 absl::StrCat(inertia.Name(), ": \"", *inertia.text,
+                              "\" is unknown; expected legacy, exact, convex or shell"));
+    }
+  }
+
   // vertices of the file are moved by −refpos, turned by the inverse of refquat, and scaled
   Vector3d scale = Vector3d::Ones();
   const XmlValue given_scale = AttributeOf(mesh, "scale");

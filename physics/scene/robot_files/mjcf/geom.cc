@@ -203,11 +203,26 @@ class GeomReader {
     return dimension == 1 ? 0 : friction[0];
   }
 
+  // Mass properties for a density of 1, in the frame of the shape.
+  MassProperties CalcUnitMass(const Geometry& geometry) {
+    if (mesh_ == nullptr || mesh_->inertia == MjcfMeshInertia::kConvex)
+      return CalcMassProperties(geometry);
+    const TriangleMesh mesh = mesh_->inlined.has_value()
+                                  ? *mesh_->inlined
+                                  : model_->meshes->ReadTriangles(mesh_->request);
+    // vertices without triangles are their hull
+    if (mesh.triangles.empty()) return CalcMassProperties(geometry);
+    MassProperties unit = CalcMeshMass(mesh, mesh_->request.scale, mesh_->inertia);
+    if (unit.volume < 0) {
+      unit.volume = -unit.volume;
+      unit.inertia = -unit.inertia;
+    }
+    return unit;
+  }
+
   void ReadMass(const std::vector<RobotShape>& shapes, MjcfGeom* result) {
     const RobotShape& shape = shapes[0];
-    const MassProperties unit = shape.surface.has_value()
-                                    ? CalcMassProperties(*shape.surface)
-                                    : CalcMassProperties(shape.shape.geometry);
+    const MassProperties unit = CalcUnitMass(shape.shape.geometry);
     double density = kDensity;
     ReadNumber(AttributeOf(geom_, "density"), &density, log_, Range::kNotNegative);
     double mass = density * unit.volume;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "physics/scene/robot_files/mjcf/defaults.h"
+#include "physics/scene/robot_files/mjcf/mesh_mass.h"
 #include "physics/scene/robot_files/mjcf/settings.h"
 #include "physics/scene/robot_files/parts/robot_draft.h"
 #include "physics/scene/robot_files/parts/robot_files.h"
@@ -25,6 +26,7 @@ struct MjcfMesh {
   MeshRequest request;
   RigidTransform X;
   std::optional<TriangleMesh> inlined;  // vertices given in the MJCF file
+  MjcfMeshInertia inertia = MjcfMeshInertia::kLegacy;
   bool supported = true;
 };
 

@@ -111,12 +111,20 @@ absl::StatusOr<std::shared_ptr<const SurfaceMeshFile>> RobotMeshes::ReadSurface(
   return surfaces_.emplace(path, read()).first->second;
 }
 
-bool RobotMeshes::IsFlat(const MeshRequest& request) {
+TriangleMesh RobotMeshes::ReadTriangles(const MeshRequest& request) {
   const absl::StatusOr<std::string> path = Find(request);
-  if (!path.ok()) return false;
-  const auto mesh = ReadSurface(*path);
-  return mesh.ok() && !(*mesh)->mesh.vertices.empty() &&
-         !CalcConvexHull((*mesh)->mesh.vertices).ok();
+  if (!path.ok()) return {};
+  const auto surface = ReadSurface(*path);
+  if (!surface.ok()) return {};
+  TriangleMesh mesh = (*surface)->mesh;
+  mesh.triangles.insert(mesh.triangles.end(), (*surface)->repeated.begin(),
+                        (*surface)->repeated.end());
+  return mesh;
+}
+
+bool RobotMeshes::IsFlat(const MeshRequest& request) {
+  const TriangleMesh mesh = ReadTriangles(request);
+  return !mesh.vertices.empty() && !CalcConvexHull(mesh.vertices).ok();
 }
 
 std::vector<RobotShape> RobotMeshes::MakeCollisions(const MeshRequest& request,

@@ -45,6 +45,10 @@ class RobotMeshes {
   // Whether the vertices of a mesh lie in a plane. False, without errors, when it cannot be read.
   bool IsFlat(const MeshRequest& request);
 
+  // The triangles of a surface as the file has them, repeated ones too, without the scale; none when
+  // it cannot be read.
+  TriangleMesh ReadTriangles(const MeshRequest& request);
+
   // The shapes of a collision mesh, `shape` repeated with the geometry filled in; as a SurfaceMesh
   // when the link is fixed on the world and the mesh closed. Empty, with errors, when there is no
   // such file or it encloses no volume.

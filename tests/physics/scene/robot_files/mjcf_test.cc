@@ -347,6 +347,61 @@ TEST(Mjcf, IncludesAndMeshesAreRead) {
   EXPECT_TRUE(std::holds_alternative<SurfaceMesh>(arm.visuals.at(0).shape.geometry));
 }
 
+TEST(Mjcf, TheMassOfAMeshIsWhereItsAssetSays) {
+  const RobotFolder folder;
+  // a closed U of 3 x 3 x 1 m with arms of 1 m, and a cube without one of its faces
+  folder.Write("u.obj",
+               "v 0 0 0\nv 3 0 0\nv 3 1 0\nv 1 1 0\nv 1 2 0\nv 3 2 0\nv 3 3 0\nv 0 3 0\n"
+               "v 0 0 1\nv 3 0 1\nv 3 1 1\nv 1 1 1\nv 1 2 1\nv 3 2 1\nv 3 3 1\nv 0 3 1\n"
+               "f 4 3 2 1\nf 5 4 1 8\nf 8 7 6 5\nf 9 10 11 12\nf 9 12 13 16\nf 13 14 15 16\n"
+               "f 1 2 10 9\nf 2 3 11 10\nf 3 4 12 11\nf 4 5 13 12\nf 5 6 14 13\nf 6 7 15 14\n"
+               "f 7 8 16 15\nf 8 1 9 16\n");
+  folder.Write("open.obj", CubeObj(1, /*open=*/true));
+  const auto read = [&](const std::string& file, const std::string& asset) {
+    const RobotFileResult result = ReadRobotFile(folder.Write(
+        "m.xml", absl::StrCat("<mujoco><asset><mesh name=\"m\" file=\"", file, "\" ", asset,
+                              "/></asset><worldbody><body name=\"b\"><freejoint/><geom "
+                              "type=\"mesh\" mesh=\"m\" density=\"1\"/></body></worldbody>"
+                              "</mujoco>")));
+    EXPECT_THAT(SayAll(result, true), IsEmpty());
+    return result.robot.has_value() ? LinkOf(*result.robot, "b") : RobotLink();
+  };
+  const auto mass_of = [&](const std::string& file, const std::string& asset) {
+    return read(file, asset).mass;
+  };
+  // as MuJoCo 4.0 has them
+  EXPECT_NEAR(mass_of("u.obj", ""), 8.61754009163803, 1e-12);
+  EXPECT_NEAR(mass_of("u.obj", "inertia=\"legacy\""), 8.61754009163803, 1e-12);
+  EXPECT_NEAR(mass_of("u.obj", "inertia=\"exact\""), 7, 1e-12);
+  EXPECT_NEAR(mass_of("u.obj", "inertia=\"exact\" scale=\"-1 1 1\""), 7, 1e-12);
+  EXPECT_NEAR(mass_of("u.obj", "inertia=\"convex\""), 9, 1e-12);
+  EXPECT_NEAR(mass_of("u.obj", "inertia=\"shell\""), 30, 1e-12);
+  EXPECT_NEAR(mass_of("open.obj", "inertia=\"convex\""), 1, 1e-12);
+  const RobotLink legacy = read("open.obj", ""), shell = read("open.obj", "inertia=\"shell\"");
+  EXPECT_NEAR(legacy.mass, 0.804166666666667, 1e-12);
+  EXPECT_LT((legacy.p_BoBcm - Vector3d(0.4125, 0.5, 0.5)).norm(), 1e-12);
+  EXPECT_LT((legacy.inertia.diagonal() - Vector3d(0.14708333, 0.12397539, 0.12397539)).norm(),
+            2e-8);
+  EXPECT_NEAR(shell.mass, 5, 1e-12);
+  EXPECT_LT((shell.p_BoBcm - Vector3d(0.4, 0.5, 0.5)).norm(), 1e-12);
+  EXPECT_LT((shell.inertia.diagonal() - Vector3d(1.5, 1.28333333, 1.28333333)).norm(), 2e-8);
+
+  const std::string text =
+      "<mujoco><asset><mesh name=\"m\" file=\"open.obj\" inertia=\"solid\"/></asset>"
+      "<worldbody><body><geom type=\"mesh\" mesh=\"m\"/></body></worldbody></mujoco>";
+  EXPECT_THAT(SayAll(ReadRobotFile(folder.Write("m.xml", text)), true),
+              Contains(HasSubstr("\"solid\" is unknown; expected legacy, exact")));
+}
+
+TEST(Mjcf, ABodyThatDoesNotMoveNeedsNoInertia) {
+  const std::string inertial = "<inertial pos=\"0 0 0\" mass=\"10\"/>";
+  const auto with = [&](const std::string& joint) {
+    return World("<body name=\"a\">" + joint + inertial + "<geom size=\"0.1\"/></body>");
+  };
+  EXPECT_THAT(WarningsOf(with("")), Contains(HasSubstr("its mass is a point")));
+  EXPECT_THAT(ErrorsOf(with("<joint/>")), Contains(HasSubstr("<inertial>: has no inertia")));
+}
+
 TEST(Mjcf, AFileIsIncludedOnce) {
   const RobotFolder folder;
   const std::string path =

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include <Eigen/Core>
+
+#include "physics/geometry/mesh.h"
+#include "physics/geometry/shape.h"
+
+namespace pliant::physics {
+
+// Where a mesh asset of MJCF has its mass: its attribute `inertia`.
+enum class MjcfMeshInertia {
+  kLegacy,  // in the tetrahedra between the triangles and their centroid, all counted as positive
+  kExact,   // in the volume that it encloses
+  kConvex,  // in its convex hull
+  kShell,   // on its surface
+};
+
+// kLegacy for no text; none for an unknown one.
+std::optional<MjcfMeshInertia> ParseMeshInertia(std::string_view text);
+
+// Mass properties for a density of 1, by any of these but kConvex. `volume` is the area for kShell;
+// for the others it is negative if the triangles face inwards. The vertices are those of the file
+// times `scale`, in single precision as MuJoCo keeps them.
+MassProperties CalcMeshMass(const TriangleMesh& mesh, const Eigen::Vector3d& scale,
+                            MjcfMeshInertia inertia);
+
+}  // namespace pliant::physics
