@@ -70,7 +70,7 @@ void ReadMesh(const XmlElement& source, MjcfModel* model) {
   asset.request.uri = std::filesystem::path(file).is_absolute() || folder.empty()
                           ? file
                           : (std::filesystem::path(folder) / file).string();
-  asset.request.folder = model->files->folder();
+  asset.request.folder = model->folder;
   asset.request.place = mesh.place;
   asset.request.use = MeshUse::kHull;
   asset.request.what = absl::StrCat("mesh \"", name, "\"");
@@ -127,6 +127,16 @@ void ReadMjcfAssets(const XmlElement& section, MjcfModel* model) {
       if (ReadNumbers(AttributeOf(material, "rgba"), 4, 4, &color, model->log)) {
         model->materials[material.Get("name")] =
             Eigen::Vector4d(color[0], color[1], color[2], color[3]).cwiseMax(0).cwiseMin(1);
+      }
+    } else if (child.name == "model") {
+      std::optional<MjcfSubmodel> submodel =
+          ReadMjcfSubmodel(child, model->files, model->folder, model->log);
+      if (!submodel.has_value()) continue;
+      std::string name = child.Get("name");
+      if (name.empty()) name = submodel->root.Get("model");
+      if (!model->submodels.emplace(name, *std::move(submodel)).second) {
+        model->log->Error(child.place, absl::StrCat("model \"", name,
+                                                    "\": the name is already taken. Give a name"));
       }
     } else if (child.name != "texture") {
       model->log->LeftOut(child.place, absl::StrCat("<", child.name, "> of the assets"));

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -193,6 +194,8 @@ class BodyWalker {
         AddSite(child, at);
       } else if (child.name == "flexcomp") {
         AddFlexcomp(child, at);
+      } else if (child.name == "attach") {
+        Attach(child, at, geoms);
       } else if (child.name != "joint" && child.name != "freejoint" && child.name != "inertial" &&
                  child.name != "camera" && child.name != "light") {
         log_->LeftOut(child.place, absl::StrCat("<", child.name, "> of a body"));
@@ -285,6 +288,55 @@ class BodyWalker {
     body->X_WB = site.X_BF * body->X_WB;
     body->pinned_to = site.link;
     draft_->robot.deformables.push_back(*std::move(body));
+  }
+
+  // Adds one body of another model, or all that is in its world.
+  void Attach(const XmlElement& element, const Site& site, Mass* geoms) {
+    std::unique_ptr<MjcfModel::Attached> part = AttachMjcfModel(element, *model_);
+    if (part == nullptr) {
+      incomplete_ = true;
+      return;
+    }
+    const std::string body = element.Get("body");
+    const std::string name = element.Get("prefix") + body;
+    Site at = site;
+    at.child_class.clear();
+    MjcfModel* const whole = std::exchange(model_, &part->model);
+    bool is_found = body.empty();
+    for (const XmlElement* world : FindSections(part->root, "worldbody")) {
+      if (body.empty()) {
+        Visit(*world, at, geoms);
+      } else if (const XmlElement* found = FindBodyElement(*world, name); found != nullptr) {
+        AddBody(*found, at);
+        is_found = true;
+        break;
+      }
+    }
+    model_ = whole;
+    if (!is_found) {
+      log_->Error(element.place, absl::StrCat(element.Label(), ": model \"", element.Get("model"),
+                                              "\" has no body \"", body,
+                                              "\". Correct the name, or leave it out for all"));
+      incomplete_ = true;
+      return;
+    }
+    whole->world_link = part->model.world_link;
+    const auto add_names = [&](const auto& from, auto* to) {
+      to->insert(from.begin(), from.end());
+    };
+    add_names(part->model.bodies, &whole->bodies);
+    add_names(part->model.joints, &whole->joints);
+    add_names(part->model.sites, &whole->sites);
+    add_names(part->model.ambiguous_sites, &whole->ambiguous_sites);
+    whole->attached.push_back(std::move(part));
+  }
+
+  static const XmlElement* FindBodyElement(const XmlElement& element, const std::string& name) {
+    for (const XmlElement& child : element.children) {
+      if (child.name == "body" && child.Get("name") == name) return &child;
+      if (const XmlElement* found = FindBodyElement(child, name); found != nullptr) return found;
+    }
+    return nullptr;
   }
 
   void AddBody(const XmlElement& element, const Site& site) {
@@ -548,6 +600,8 @@ const MjcfSite* MjcfModel::FindSite(const XmlElement& element, const char* attri
 
 void MjcfModel::SayMissing(const XmlElement& element, const std::string& kind,
                            const std::string& name) const {
+  // it belongs to a body that is not attached
+  if (is_partial) return;
   // an element that was left out may have defined it
   if (log->left_something_out()) {
     log->Warning(element.place, absl::StrCat(element.Label(), ": is left out, because there is no ",
@@ -557,6 +611,15 @@ void MjcfModel::SayMissing(const XmlElement& element, const std::string& kind,
   log->Error(element.place, absl::StrCat(element.Label(), ": there is no ", kind, " \"", name,
                                          "\". Define it, or correct the name"));
 }
+
+namespace {
+
+void SetPoses(const std::vector<RigidTransform>& X_WB, MjcfModel* model) {
+  model->X_WB = X_WB;
+  for (const auto& part : model->attached) SetPoses(X_WB, &part->model);
+}
+
+}  // namespace
 
 bool ReadMjcfBodies(const std::vector<const XmlElement*>& worldbodies, MjcfModel* model) {
   BodyWalker walker(model);
@@ -574,7 +637,7 @@ bool ReadMjcfBodies(const std::vector<const XmlElement*>& worldbodies, MjcfModel
     }
   }
   walker.SetSpringDampers();
-  model->X_WB = CalcLinkPoses(links);
+  SetPoses(CalcLinkPoses(links), model);
   for (RobotDeformable& body : model->draft->robot.deformables)
     body.X_WB = model->PoseOf(body.pinned_to) * body.X_WB;
   return true;

@@ -135,7 +135,7 @@ class FlexcompReader {
     if (file.empty()) return Refuse("has no file; expected file=\"…\"");
     MeshRequest request;
     request.uri = file;
-    request.folder = model_->files->folder();
+    request.folder = model_->folder;
     request.place = element_.place;
     request.what = element_.Label();
     ReadVector(AttributeOf(element_, "scale"), &request.scale, log_);

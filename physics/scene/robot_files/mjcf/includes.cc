@@ -14,9 +14,21 @@ namespace {
 
 constexpr std::size_t kMaxIncludes = 256;
 
+// The tree of a file that an element names.
+std::optional<XmlElement> ReadTree(const std::string& path, const XmlElement& element,
+                                   RobotFiles* files, RobotLog* log) {
+  const absl::StatusOr<std::string> bytes =
+      files->Read(path, static_cast<std::int64_t>(kMaxXmlBytes), "model");
+  if (bytes.ok()) return ReadXml(*bytes, std::make_shared<const std::string>(path), log);
+  log->Error(element.place,
+             absl::StrCat("<", element.name, ">: ", std::string(bytes.status().message())));
+  return std::nullopt;
+}
+
 class Includer {
  public:
-  Includer(RobotFiles* files, RobotLog* log) : files_(files), log_(log) {}
+  Includer(RobotFiles* files, std::string main_folder, RobotLog* log)
+      : files_(files), main_folder_(std::move(main_folder)), log_(log) {}
 
   bool Expand(const std::string& folder, XmlElement* element) {
     bool any = false;
@@ -49,8 +61,8 @@ class Includer {
     };
     const std::string name = include.Get("file");
     if (name.empty()) return refuse("file is missing; expected file=\"…\"");
-    absl::StatusOr<std::string> path = files_->Find(name, files_->folder());
-    if (!path.ok() && folder != files_->folder()) {
+    absl::StatusOr<std::string> path = files_->Find(name, main_folder_);
+    if (!path.ok() && folder != main_folder_) {
       const absl::StatusOr<std::string> beside = files_->Find(name, folder);
       if (beside.ok()) path = beside;
     }
@@ -60,11 +72,7 @@ class Includer {
     if (included_.size() > kMaxIncludes)
       return refuse(
           absl::StrCat("more than ", kMaxIncludes, " files are included; expected fewer"));
-    const absl::StatusOr<std::string> bytes =
-        files_->Read(*path, static_cast<std::int64_t>(kMaxXmlBytes), "model");
-    if (!bytes.ok()) return refuse(bytes.status().message());
-    std::optional<XmlElement> tree =
-        ReadXml(*bytes, std::make_shared<const std::string>(*path), log_);
+    std::optional<XmlElement> tree = ReadTree(*path, include, files_, log_);
     if (!tree.has_value()) return false;
     if (tree->name != "mujoco" && tree->name != "mujocoinclude")
       return refuse(absl::StrCat(*path, ": is a <", tree->name,
@@ -76,14 +84,35 @@ class Includer {
   }
 
   RobotFiles* files_;
+  std::string main_folder_;
   RobotLog* log_;
   std::set<std::string> included_;
 };
 
 }  // namespace
 
-bool ExpandMjcfIncludes(RobotFiles* files, XmlElement* root, RobotLog* log) {
-  return Includer(files, log).Expand(files->folder(), root);
+bool ExpandMjcfIncludes(RobotFiles* files, const std::string& folder, XmlElement* root,
+                        RobotLog* log) {
+  return Includer(files, folder, log).Expand(folder, root);
+}
+
+std::optional<MjcfSubmodel> ReadMjcfSubmodel(const XmlElement& model, RobotFiles* files,
+                                             const std::string& folder, RobotLog* log) {
+  const auto refuse = [&](absl::string_view why) {
+    log->Error(model.place, absl::StrCat("<model>: ", std::string(why)));
+    return std::nullopt;
+  };
+  const std::string name = model.Get("file");
+  if (name.empty()) return refuse("file is missing; expected file=\"…\"");
+  const absl::StatusOr<std::string> path = files->Find(name, folder);
+  if (!path.ok()) return refuse(path.status().message());
+  std::optional<XmlElement> tree = ReadTree(*path, model, files, log);
+  if (!tree.has_value()) return std::nullopt;
+  if (tree->name != "mujoco")
+    return refuse(absl::StrCat(*path, ": is a <", tree->name, "> file; expected <mujoco>"));
+  MjcfSubmodel result{*std::move(tree), RobotFiles::FolderOf(*path)};
+  if (!ExpandMjcfIncludes(files, result.folder, &result.root, log)) return std::nullopt;
+  return result;
 }
 
 }  // namespace pliant::physics

@@ -1,7 +1,10 @@
 #include "physics/scene/robot_files/mjcf/mjcf.h"
 
 #include <algorithm>
+#include <iterator>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -11,10 +14,116 @@
 
 namespace pliant::physics {
 
+namespace {
+
+constexpr int kMaxDepth = 8;
+constexpr std::size_t kMaxAttachedElements = 1'000'000;
+
+// Prefixes the names of what a model has, and references to it.
+void AddPrefix(const std::string& prefix, XmlElement* element) {
+  static const char* const kReferring[] = {"name",   "joint",   "joint1", "joint2", "jointinparent",
+                                           "body1",  "body2",   "site",   "site1",  "site2",
+                                           "tendon", "tendon1", "tendon2"};
+  const bool is_attach = element->name == "attach";
+  for (XmlAttribute& attribute : element->attributes) {
+    const bool refers = std::any_of(std::begin(kReferring), std::end(kReferring),
+                                    [&](const char* name) { return attribute.name == name; });
+    // an attached model keeps its name, and gets both prefixes
+    if (is_attach ? attribute.name == "prefix" : refers) attribute.value.insert(0, prefix);
+  }
+  if (is_attach && element->Find("prefix") == nullptr)
+    element->attributes.push_back({"prefix", prefix});
+  for (XmlElement& child : element->children) AddPrefix(prefix, &child);
+}
+
+// Sections that refer to bodies and joints, of the model and of those attached to it.
+void ReadWhatRefers(const XmlElement& root, MjcfModel* model) {
+  for (const auto& part : model->attached) ReadWhatRefers(part->root, &part->model);
+  ReadMjcfConstraints(FindSections(root, "tendon"), FindSections(root, "equality"),
+                      FindSections(root, "contact"), model);
+  for (const XmlElement* section : FindSections(root, "actuator"))
+    ReadMjcfActuators(*section, model);
+  for (const XmlElement* section : FindSections(root, "keyframe")) {
+    if (model->depth == 0) {
+      ReadMjcfKeyframes(*section, model);
+    } else {
+      model->log->LeftOut(section->place, "<keyframe> of an attached model");
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<const XmlElement*> FindSections(const XmlElement& root, const char* name) {
+  std::vector<const XmlElement*> found;
+  for (const XmlElement& child : root.children)
+    if (child.name == name) found.push_back(&child);
+  return found;
+}
+
+void ReadMjcfPreamble(const XmlElement& root, MjcfModel* model) {
+  static const char* const kKnown[] = {"compiler", "default",  "asset",     "worldbody",
+                                       "contact",  "equality", "tendon",    "actuator",
+                                       "keyframe", "visual",   "statistic", "size"};
+  for (const XmlElement& child : root.children) {
+    const bool known = std::any_of(std::begin(kKnown), std::end(kKnown),
+                                   [&](const char* name) { return child.name == name; });
+    if (known) continue;
+    model->log->LeftOut(
+        child.place, absl::StrCat("<", child.name, ">"),
+        child.name == "option" ? "gravity, time step and solver are those of the scene" : "");
+  }
+  for (const XmlElement* section : FindSections(root, "compiler"))
+    model->settings.Read(*section, model->log);
+  for (const XmlElement* section : FindSections(root, "default"))
+    model->defaults.Read(*section, model->log);
+  for (const XmlElement* section : FindSections(root, "asset")) ReadMjcfAssets(*section, model);
+}
+
+std::unique_ptr<MjcfModel::Attached> AttachMjcfModel(const XmlElement& attach,
+                                                     const MjcfModel& model) {
+  const auto refuse = [&](const std::string& why) {
+    model.log->Error(attach.place, absl::StrCat(attach.Label(), ": ", why));
+    return nullptr;
+  };
+  const std::string name = attach.Get("model");
+  const auto found = model.submodels.find(name);
+  if (found == model.submodels.end())
+    return refuse(absl::StrCat("there is no model \"", name, "\" among the assets. Define it"));
+  if (model.depth >= kMaxDepth)
+    return refuse(absl::StrCat("models are attached to each other more than ", kMaxDepth,
+                               " deep; expected fewer"));
+  *model.attached_elements += CountElements(found->second.root);
+  if (*model.attached_elements > kMaxAttachedElements)
+    return refuse(absl::StrCat("the attached models have more than ", kMaxAttachedElements,
+                               " elements; expected fewer"));
+  auto part = std::make_unique<MjcfModel::Attached>();
+  part->root = found->second.root;
+  MjcfModel& made = part->model;
+  made.options = model.options;
+  made.files = model.files;
+  made.meshes = model.meshes;
+  made.draft = model.draft;
+  made.log = model.log;
+  made.folder = found->second.folder;
+  made.world_link = model.world_link;
+  made.depth = model.depth + 1;
+  made.attached_elements = model.attached_elements;
+  made.is_partial = model.is_partial || attach.Find("body") != nullptr;
+  ReadMjcfPreamble(part->root, &made);
+  static const char* const kNamed[] = {"worldbody", "contact", "equality", "tendon", "actuator"};
+  for (XmlElement& section : part->root.children) {
+    if (std::any_of(std::begin(kNamed), std::end(kNamed),
+                    [&](const char* named) { return section.name == named; }))
+      for (XmlElement& child : section.children) AddPrefix(attach.Get("prefix"), &child);
+  }
+  return part;
+}
+
 void ReadMjcf(const XmlElement& root, const RobotFileOptions& options, RobotFiles* files,
               RobotMeshes* meshes, RobotDraft* draft, RobotLog* log) {
   XmlElement whole = root;
-  if (!ExpandMjcfIncludes(files, &whole, log)) return;
+  if (!ExpandMjcfIncludes(files, files->folder(), &whole, log)) return;
   draft->robot.name = root.Get("model");
   draft->robot.format = "MJCF";
   MjcfModel model;
@@ -23,31 +132,10 @@ void ReadMjcf(const XmlElement& root, const RobotFileOptions& options, RobotFile
   model.meshes = meshes;
   model.draft = draft;
   model.log = log;
-
-  // sections may come in any order, and more than once
-  const auto sections = [&](const char* name) {
-    std::vector<const XmlElement*> found;
-    for (const XmlElement& child : whole.children) {
-      if (child.name == name) found.push_back(&child);
-    }
-    return found;
-  };
-  static const char* const kKnown[] = {"compiler", "default",  "asset",     "worldbody",
-                                       "contact",  "equality", "tendon",    "actuator",
-                                       "keyframe", "visual",   "statistic", "size"};
-  for (const XmlElement& child : whole.children) {
-    const bool known = std::any_of(std::begin(kKnown), std::end(kKnown),
-                                   [&](const char* name) { return child.name == name; });
-    if (known) continue;
-    log->LeftOut(
-        child.place, absl::StrCat("<", child.name, ">"),
-        child.name == "option" ? "gravity, time step and solver are those of the scene" : "");
-  }
-  for (const XmlElement* section : sections("compiler")) model.settings.Read(*section, log);
-  for (const XmlElement* section : sections("default")) model.defaults.Read(*section, log);
-  for (const XmlElement* section : sections("asset")) ReadMjcfAssets(*section, &model);
+  model.folder = files->folder();
+  ReadMjcfPreamble(whole, &model);
   // sections that refer to bodies and joints are read only if none of those is missing
-  if (!ReadMjcfBodies(sections("worldbody"), &model)) return;
+  if (!ReadMjcfBodies(FindSections(whole, "worldbody"), &model)) return;
   if (draft->robot.links.empty() && draft->robot.deformables.empty()) {
     const std::string text = "<mujoco>: has no bodies; expected a <worldbody> with some";
     if (log->left_something_out()) {
@@ -58,9 +146,7 @@ void ReadMjcf(const XmlElement& root, const RobotFileOptions& options, RobotFile
     return;
   }
   draft->sorted = true;
-  ReadMjcfConstraints(sections("tendon"), sections("equality"), sections("contact"), &model);
-  for (const XmlElement* section : sections("actuator")) ReadMjcfActuators(*section, &model);
-  for (const XmlElement* section : sections("keyframe")) ReadMjcfKeyframes(*section, &model);
+  ReadWhatRefers(whole, &model);
 }
 
 }  // namespace pliant::physics

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "physics/scene/robot_files/mjcf/defaults.h"
+#include "physics/scene/robot_files/mjcf/includes.h"
 #include "physics/scene/robot_files/mjcf/mesh_mass.h"
 #include "physics/scene/robot_files/mjcf/settings.h"
 #include "physics/scene/robot_files/parts/robot_draft.h"
@@ -44,6 +46,7 @@ struct MjcfModel {
   RobotDraft* draft;
   RobotLog* log;
 
+  std::string folder;  // of its file; relative paths start there
   MjcfSettings settings;
   MjcfDefaults defaults;
   std::map<std::string, MjcfMesh> mesh_assets;
@@ -54,6 +57,15 @@ struct MjcfModel {
   std::unordered_map<std::string, MjcfSite> sites;
   std::set<std::string> ambiguous_sites;  // names of several sites
   int world_link = -1;                    // link of the world's static geoms
+
+  // Models of other files, by name, and copies of them whose bodies are attached to this one.
+  std::map<std::string, MjcfSubmodel> submodels;
+  struct Attached;
+  std::vector<std::unique_ptr<Attached>> attached;
+  int depth = 0;  // 1 for an attached model, 2 for one attached to that, …
+  // XML elements of all attached models, those attached to them too.
+  std::shared_ptr<std::size_t> attached_elements = std::make_shared<std::size_t>(0);
+  bool is_partial = false;  // only one of its bodies is attached
 
   // After the bodies: poses of the links at the initial positions.
   std::vector<RigidTransform> X_WB;
@@ -70,7 +82,25 @@ struct MjcfModel {
   RigidTransform PoseOf(int link) const { return link < 0 ? RigidTransform() : X_WB[link]; }
 };
 
-// <asset>: meshes and the colours of materials.
+// A copy of a submodel, in whose tree names and references have the prefix of the attachment. Names
+// of its bodies, joints and sites are known to the model that it is attached to, too.
+struct MjcfModel::Attached {
+  XmlElement root;
+  MjcfModel model;
+};
+
+// The sections with this name: they may come in any order, and more than once.
+std::vector<const XmlElement*> FindSections(const XmlElement& root, const char* name);
+
+// Settings, defaults and assets.
+void ReadMjcfPreamble(const XmlElement& root, MjcfModel* model);
+
+// Copies the model that an <attach> names, without its bodies. Null, with errors, when there is
+// none, or too many.
+std::unique_ptr<MjcfModel::Attached> AttachMjcfModel(const XmlElement& attach,
+                                                     const MjcfModel& model);
+
+// <asset>: meshes, the colours of materials, and submodels.
 void ReadMjcfAssets(const XmlElement& section, MjcfModel* model);
 
 // All <worldbody> sections of the file: links, joints, shapes, sites and flexcomps, and the poses

@@ -402,6 +402,73 @@ TEST(Mjcf, ABodyThatDoesNotMoveNeedsNoInertia) {
   EXPECT_THAT(ErrorsOf(with("<joint/>")), Contains(HasSubstr("<inertial>: has no inertia")));
 }
 
+TEST(Mjcf, ModelsOfOtherFilesAreAttached) {
+  const RobotFolder folder;
+  folder.Write("hands/meshes/cube.obj", CubeObj(1));
+  folder.Write("hands/finger.xml",
+               "<mujocoinclude><body name=\"finger\" pos=\"0 0 0.5\"><joint name=\"f\" "
+               "range=\"0 1\"/><geom type=\"mesh\" mesh=\"c\" mass=\"0.1\"/></body>"
+               "</mujocoinclude>");
+  // in radians, with defaults and meshes of its own
+  folder.Write("hands/hand.xml",
+               "<mujoco model=\"hand\"><compiler angle=\"radian\" meshdir=\"meshes\"/><default>"
+               "<joint damping=\"3\"/></default><asset><mesh name=\"c\" file=\"cube.obj\"/></asset>"
+               "<worldbody><body name=\"palm\" pos=\"1 0 0\"><geom size=\"0.1\" mass=\"1\"/>"
+               "<site name=\"tip\"/><include file=\"finger.xml\"/></body>"
+               "<body name=\"stand\"><joint name=\"s\"/><geom size=\"0.1\"/></body></worldbody>"
+               "<actuator><motor name=\"drive\" joint=\"f\"/><motor joint=\"s\"/></actuator>"
+               "<contact><exclude body1=\"palm\" body2=\"finger\"/></contact></mujoco>");
+  const auto with = [&](const std::string& body, const std::string& more = "") {
+    return folder.Write(
+        "arm.xml",
+        absl::StrCat("<mujoco><asset><model name=\"h\" file=\"hands/hand.xml\"/></asset><default>"
+                     "<joint damping=\"7\"/></default><worldbody><body name=\"arm\"><joint "
+                     "name=\"a\" range=\"0 90\"/><geom size=\"0.1\" mass=\"2\"/><frame "
+                     "pos=\"0 2 0\">",
+                     body, "</frame></body></worldbody>", more, "</mujoco>"));
+  };
+  const RobotFileResult result =
+      ReadRobotFile(with("<attach model=\"h\" body=\"palm\" prefix=\"left_\"/>"
+                         "<attach model=\"h\" body=\"palm\" prefix=\"right_\"/>",
+                         "<equality><joint joint1=\"left_f\" joint2=\"right_f\"/></equality>"),
+                    {.jail = folder.path()});
+  EXPECT_THAT(SayAll(result, true), IsEmpty());
+  ASSERT_TRUE(result.robot.has_value());
+  EXPECT_EQ(result.robot->links.size(), 5u);
+  const RobotLink& palm = LinkOf(*result.robot, "right_palm");
+  EXPECT_EQ(result.robot->links[palm.parent].name, "arm");
+  EXPECT_EQ(palm.joint.X_PF.p, Vector3d(1, 2, 0));
+  const RobotLink& finger = LinkOf(*result.robot, "left_finger");
+  EXPECT_EQ(finger.joint.name, "left_f");
+  EXPECT_EQ(finger.joint.upper, 1);
+  EXPECT_EQ(finger.joint.damping, 3);
+  EXPECT_EQ(finger.mass, 0.1);
+  EXPECT_EQ(LinkOf(*result.robot, "arm").joint.damping, 7);
+  // the motor of the stand, which is not attached, goes with it
+  ASSERT_EQ(result.robot->actuators.size(), 2u);
+  EXPECT_EQ(result.robot->actuators[0].name, "left_drive");
+  EXPECT_EQ(result.robot->couplers.size(), 1u);
+  EXPECT_EQ(result.robot->excluded_contacts.size(), 2u);
+
+  // all that is in the world of the model
+  const RobotFileResult all = ReadRobotFile(with("<attach model=\"h\" prefix=\"x_\"/>"));
+  ASSERT_TRUE(all.robot.has_value());
+  EXPECT_EQ(all.robot->actuators.size(), 2u);
+  EXPECT_EQ(LinkOf(*all.robot, "x_stand").joint.X_PF.p, Vector3d(0, 2, 0));
+
+  EXPECT_THAT(SayAll(ReadRobotFile(with("<attach model=\"h\" body=\"paw\"/>")), true),
+              Contains(HasSubstr("model \"h\" has no body \"paw\"")));
+  EXPECT_THAT(SayAll(ReadRobotFile(with("<attach model=\"foot\"/>")), true),
+              Contains(HasSubstr("there is no model \"foot\" among the assets")));
+  // a model that attaches itself
+  folder.Write("hands/hand.xml",
+               "<mujoco><asset><model name=\"h\" file=\"hand.xml\"/></asset><worldbody><body "
+               "name=\"palm\"><geom size=\"0.1\"/><attach model=\"h\" prefix=\"i\"/></body>"
+               "</worldbody></mujoco>");
+  EXPECT_THAT(SayAll(ReadRobotFile(with("<attach model=\"h\"/>")), true),
+              Contains(HasSubstr("attached to each other more than 8 deep")));
+}
+
 TEST(Mjcf, AFileIsIncludedOnce) {
   const RobotFolder folder;
   const std::string path =
