@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
+#include "physics/geometry/boundary.h"
 #include "physics/geometry/meshing/tetrahedron_quality.h"
-#include "physics/geometry/tetrahedron_faces.h"
 
 namespace pliant::physics {
 namespace {

@@ -45,8 +45,8 @@ class RobotMeshes {
   // Whether the vertices of a mesh lie in a plane. False, without errors, when it cannot be read.
   bool IsFlat(const MeshRequest& request);
 
-  // The triangles of a surface as the file has them, repeated ones too, without the scale; none when
-  // it cannot be read.
+  // The triangles of a surface as the file has them, repeated ones too, without the scale; none
+  // when it cannot be read.
   TriangleMesh ReadTriangles(const MeshRequest& request);
 
   // The shapes of a collision mesh, `shape` repeated with the geometry filled in; as a SurfaceMesh
