@@ -38,8 +38,10 @@ constexpr int kMaxSwept = 12;
 constexpr double kSharpening = 0.1;
 constexpr int kMaxAttempts = 3;
 // Speed of all participants below which a step is refined to a tenth of the tolerance [m/s],
-// [rad/s]: otherwise the error of large forces keeps a body at rest faster than sleep allows.
-constexpr double kNearRest = 1e-4;
+// [rad/s], and the speed that contacts may have by an error of their impulses, or this share of the
+// participants' largest. Otherwise the error of large forces keeps a body at rest faster than sleep
+// allows.
+constexpr double kNearRest = 1e-4, kNegligibleSpeed = 1e-6, kSpeedShare = 0.1;
 // Sweeps and recursions of a step for whose residuals the report has memory from the start: more
 // than the planned ones, so that steps seldom allocate.
 constexpr int kReservedResiduals = 256;
@@ -89,7 +91,7 @@ class CorrectiveStepper final : public Stepper {
     if (IsUnlimited()) limits.relinearisations = {kMaxBalanceRounds, tolerance};
     bool is_settled = true;
     sweep_tolerance_ = kSweepTolerance * tolerance;
-    is_near_rest_ = IsNearRest();
+    speed_ = FindLargestSpeed();
     recursions_left_ = kMaxRecursionsFactor * options.max_recursions;
     bool keeps = false;  // whether another attempt starts from the last solution
     const SolveCalls method{
@@ -294,12 +296,15 @@ class CorrectiveStepper final : public Stepper {
     const double balance = CalcEndBalance();
     if (stages_.system.blocks.empty()) return balance;
     return std::max(balance, solvers::CalcLawResidual(problem_, end_impulses_,
-                                                      correction_.diagonals(), correction_.y(), h));
+                                                      correction_.diagonals(), correction_.y(), h)
+                                 .relative);
   }
 
-  bool IsNearRest() {
+  double FindLargestSpeed() {
     GatherParticipants(stages_.blocks.v_start, stages_.blocks, stages_.participation, &change_);
-    return std::ranges::all_of(change_, [](double v) { return std::abs(v) < kNearRest; });
+    double largest = 0;
+    for (const double v : change_) largest = std::max(largest, std::abs(v));
+    return largest;
   }
 
   // Whether a solution may take more recursions than `recursions`.
@@ -348,7 +353,8 @@ class CorrectiveStepper final : public Stepper {
       solvers::CorrectionOptions of_solver = OptionsOf(options, h, sweep_tolerance_);
       of_solver.begins_with_sweeps = Sweeps();
       of_solver.continues = continues;
-      if (is_near_rest_) of_solver.refined_tolerance = kSharpening * of_solver.tolerance;
+      if (speed_ < kNearRest) of_solver.refined_tolerance = kSharpening * of_solver.tolerance;
+      of_solver.refined_velocity = std::max(kNegligibleSpeed, kSpeedShare * speed_);
       of_solver.max_recursions =
           std::clamp(recursions_left_, options.recursions, options.max_recursions);
       correction_.Solve(compliance_, continues ? end_impulses_ : guess_, of_solver, &problem_,
@@ -402,7 +408,7 @@ class CorrectiveStepper final : public Stepper {
   std::vector<Eigen::Matrix3d> frames_;  // of the impulses found
   int recursions_left_ = 0;              // in this step
   double sweep_tolerance_ = 0;
-  bool is_near_rest_ = false;
+  double speed_ = 0;  // largest of the participants [m/s], [rad/s]
   StepSolution solution_;
   RotationalClosing rotational_closing_{model_};
   RecoveryScratch recovery_;

@@ -13,8 +13,8 @@ void SetReferences(std::span<const double> y, CorrectiveProblem* problem) {
     contact.u_reference = CalcRelativeVelocity(*problem, contact, y);
 }
 
-double CalcLawResidual(const CorrectiveProblem& problem, std::span<const Vector3d> impulse,
-                       std::span<const Matrix3d> W, std::span<const double> y, double h) {
+LawResidual CalcLawResidual(const CorrectiveProblem& problem, std::span<const Vector3d> impulse,
+                            std::span<const Matrix3d> W, std::span<const double> y, double h) {
   ImpulseChange change;
   for (std::size_t i = 0; i < problem.contacts.size(); ++i) {
     const CorrectiveContact& contact = problem.contacts[i];
@@ -29,7 +29,7 @@ double CalcLawResidual(const CorrectiveProblem& problem, std::span<const Vector3
     const Vector3d relaxed = RelaxContact(contact, W[i], delta, impulse[i], h);
     change.Add(impulse[i], relaxed, W[i](2, 2), h);
   }
-  return change.CalcRelative();
+  return {change.CalcRelative(), change.velocity()};
 }
 
 void CalcMappedImpulses(const CorrectiveProblem& problem, std::span<const Vector3d> impulse,

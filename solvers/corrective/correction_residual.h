@@ -20,8 +20,14 @@ void SetReferences(std::span<const double> y, CorrectiveProblem* problem);
 //
 // impulse  in the contacts' present frames [N·s]
 // W        an estimate of each contact's compliance, in its frame [1/kg]
-double CalcLawResidual(const CorrectiveProblem& problem, std::span<const Eigen::Vector3d> impulse,
-                       std::span<const Eigen::Matrix3d> W, std::span<const double> y, double h);
+struct LawResidual {
+  double relative = 0;  // see ImpulseChange
+  double velocity = 0;  // of a contact due to the change [m/s]
+};
+LawResidual CalcLawResidual(const CorrectiveProblem& problem,
+                            std::span<const Eigen::Vector3d> impulse,
+                            std::span<const Eigen::Matrix3d> W, std::span<const double> y,
+                            double h);
 
 // Impulses of contacts and constraints on the mapped degrees of freedom: F = Σ Jᵀ R λ.
 void CalcMappedImpulses(const CorrectiveProblem& problem, std::span<const Eigen::Vector3d> impulse,

@@ -78,6 +78,10 @@ constexpr double kStalled = 0.9;
 constexpr int kMaxStalls = 2;
 // Maximum number of recursions after the tolerance is met.
 constexpr int kMaxRefinements = 2;
+// Where contacts move too fast by the error of their impulses, refinements take proximal steps with
+// this R, and tighten the tolerance by at least this factor: light bodies that carry heavy ones move
+// against a compliance much below their own, and larger R would take many steps.
+constexpr double kRefinedProximal = 1e-6, kMinRefinement = 1e-2;
 // Maximum number of accelerated recursions without a new smallest residual.
 constexpr int kStagnationLimit = 8;
 // Growth of the residual over the smallest one at which acceleration is abandoned, and the smallest
@@ -101,6 +105,7 @@ void ImpulseChange::Add(const Vector3d& before, const Vector3d& after, double W,
   const double change = (after - before).cwiseAbs().maxCoeff();
   if (!(change > 0)) return;
   change_ = std::max(change_, change);
+  velocity_ = std::max(velocity_, change * W);
   to_smallest_ = W > 0 ? std::max(to_smallest_, change * h * W / kNegligibleDisplacement)
                        : std::numeric_limits<double>::infinity();
 }
@@ -342,7 +347,8 @@ void RecursiveCorrection::UpdateAll(const MappingCompliance& compliance, double 
 }
 
 bool RecursiveCorrection::SolveLinearisation(const MappingCompliance& compliance,
-                                             const CorrectionOptions& options, bool is_exact,
+                                             const CorrectionOptions& options,
+                                             const Accuracy& accuracy,
                                              const CorrectiveProblem& problem,
                                              LinearisationSolver* solver) {
   const int count = static_cast<int>(problem.contacts.size());
@@ -368,14 +374,9 @@ bool RecursiveCorrection::SolveLinearisation(const MappingCompliance& compliance
   for (int i = 0; i < count; ++i) displacements_.push_back(options.h * rate_at(i));
   BuildJacobian(problem);
   before_ = result_.impulse;
-  // a proximal step need not be more accurate than its starting point
-  const double tolerance =
-      is_exact ? options.tolerance : std::max(options.tolerance, std::min(1.0, result_.residual));
-  const double proximal =
-      std::max(kLastProximal, kFirstProximal * std::pow(kProximalFall, result_.recursions));
   const bool is_solved =
       solver->Solve({problem, w_entries_, w_values_, displacements_, W_ii_, rates_, velocities_,
-                     options.h, tolerance, is_exact, proximal},
+                     options.h, accuracy.tolerance, accuracy.is_exact, accuracy.proximal},
                     &result_.impulse);
   if (!is_solved) result_.impulse = before_;
   CalcMappedImpulses(problem, result_.impulse, &F_);
@@ -425,7 +426,8 @@ void RecursiveCorrection::Converge(const MappingCompliance& compliance,
                                    Relinearisation* geometry, LinearisationSolver* solver) {
   enum class Mode { kProximal, kExact, kAccelerated, kShortened };
   Mode mode = options.continues && ended_exactly_ ? Mode::kExact : Mode::kProximal;
-  double last = std::numeric_limits<double>::infinity(), part = 1;
+  double last = std::numeric_limits<double>::infinity(), part = 1, tolerance = options.tolerance;
+  bool is_refined = false;
   int stalls = 0, proximal = 0, refinements = 0;
   result_.converged = false;
   Iterate &tried = tried_, &best = best_;
@@ -436,7 +438,9 @@ void RecursiveCorrection::Converge(const MappingCompliance& compliance,
     tried.y = y_;
     UpdateAll(compliance, options.h, problem, geometry);
     CalcTotals(*problem, &totals_);
-    tried.residual = CalcLawResidual(*problem, totals_, W_ii_, y_, options.h);
+    const LawResidual residual = CalcLawResidual(*problem, totals_, W_ii_, y_, options.h);
+    tried.residual = residual.relative;
+    tried.velocity = residual.velocity;
   };
   const auto restore = [&] {
     SetImpulses(compliance, best.impulse_W, *problem);
@@ -459,7 +463,14 @@ void RecursiveCorrection::Converge(const MappingCompliance& compliance,
     if (result_.residual <= options.tolerance) {
       result_.converged = true;
       if (!(result_.residual < best.residual)) break;
-      if (result_.residual <= options.refined_tolerance || refinements++ == kMaxRefinements) return;
+      const bool is_fast = tried.velocity > options.refined_velocity;
+      if ((result_.residual <= options.refined_tolerance && !is_fast) ||
+          refinements++ == kMaxRefinements)
+        return;
+      if (is_fast) {
+        is_refined = true;
+        tolerance *= std::max(kMinRefinement, 0.1 * options.refined_velocity / tried.velocity);
+      }
     } else if (result_.converged) {
       break;
     }
@@ -489,7 +500,14 @@ void RecursiveCorrection::Converge(const MappingCompliance& compliance,
     start_F_ = F_;
     start_y_ = y_;
     GetImpulses(*problem, &start_);
-    if (!SolveLinearisation(compliance, options, mode != Mode::kProximal, *problem, solver)) break;
+    Accuracy accuracy{mode != Mode::kProximal, tolerance, kRefinedProximal};
+    if (!accuracy.is_exact && !is_refined) {
+      // a proximal step need not be more accurate than its starting point
+      accuracy.tolerance = std::max(tolerance, std::min(1.0, result_.residual));
+      accuracy.proximal =
+          std::max(kLastProximal, kFirstProximal * std::pow(kProximalFall, result_.recursions));
+    }
+    if (!SolveLinearisation(compliance, options, accuracy, *problem, solver)) break;
     if (mode == Mode::kAccelerated) Accelerate(compliance, *problem);
     if (mode == Mode::kShortened) Shorten(compliance, part, *problem);
     ++result_.recursions;
@@ -581,7 +599,7 @@ void RecursiveCorrection::Solve(const MappingCompliance& compliance,
   if (swept == 0 && options.scheme == Scheme::kSingle && solver != nullptr) {
     Refresh(compliance, options, true, 0, count, problem, geometry);
     Move(compliance, *problem);
-    SolveLinearisation(compliance, options, true, *problem, solver);
+    SolveLinearisation(compliance, options, {true, options.tolerance, 0}, *problem, solver);
     return;
   }
   while (result_.recursions < swept && !result_.converged) {

@@ -116,6 +116,9 @@ struct CorrectionOptions {
   // After meeting the tolerance, recursions with a LinearisationSolver continue towards this, at
   // most twice.
   double refined_tolerance = std::numeric_limits<double>::infinity();
+  // They also continue until the laws hold to this velocity at each contact [m/s]: where light
+  // bodies carry heavy ones, the error of large impulses moves them.
+  double refined_velocity = std::numeric_limits<double>::infinity();
   int recursions = 5;  // planned
   // If the planned ones do not converge, more follow up to this number, which use a
   // LinearisationSolver instead of sweeps.
@@ -149,9 +152,11 @@ class ImpulseChange {
   // spring: its R); 0: unknown, only the largest impulse counts.
   void Add(const Eigen::Vector3d& before, const Eigen::Vector3d& after, double W, double h);
   double CalcRelative() const;
+  // Largest change of the velocity of a contact by its own impulse [m/s].
+  double velocity() const { return velocity_; }
 
  private:
-  double largest_ = 0, change_ = 0, to_smallest_ = 0;
+  double largest_ = 0, change_ = 0, velocity_ = 0, to_smallest_ = 0;
 };
 
 // The recursive corrective motion (zeng2022 §5, §6) on total impulses. Each recursion recomputes
@@ -195,10 +200,15 @@ class RecursiveCorrection {
   // Relinearises all contacts at y; impulses in world axes are kept, clipped to the new cones.
   void UpdateAll(const MappingCompliance& compliance, double h, CorrectiveProblem* problem,
                  Relinearisation* geometry);
+  // How one linearisation is solved; see FixedLinearisation.
+  struct Accuracy {
+    bool is_exact;
+    double tolerance, proximal;
+  };
   // Solves the present linearisation without sweeps, or takes a proximal step. Returns false, with
   // impulses unchanged, if that fails.
   bool SolveLinearisation(const MappingCompliance& compliance, const CorrectionOptions& options,
-                          bool is_exact, const CorrectiveProblem& problem,
+                          const Accuracy& accuracy, const CorrectiveProblem& problem,
                           LinearisationSolver* solver);
   // Impulses, including the part of its springs that A contributes.
   void CalcTotals(const CorrectiveProblem& problem, std::vector<Eigen::Vector3d>* impulses) const;
@@ -237,7 +247,7 @@ class RecursiveCorrection {
   std::vector<Eigen::Vector3d> rates_, before_, totals_;
   AndersonAcceleration acceleration_;
   struct Iterate {
-    double residual;
+    double residual, velocity;  // of the laws
     std::vector<double> F, y;
     std::vector<Eigen::Vector3d> impulse_W;
   };

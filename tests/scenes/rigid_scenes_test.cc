@@ -24,6 +24,20 @@ TEST(HeavyStack, DoesNotSinkIn) {
   EXPECT_LT(MaximumUntil(3, "penetration", &world), 1e-4);
 }
 
+// The lowest cube carries 4,681 times its weight, and an error of a millionth of that would keep it
+// moving.
+TEST(HeavyStack, FallsAsleepByTheCorrectiveMethod) {
+  World world = LoadShipped("heavy_stack", {}, "corrective");
+  RunUntil(2, &world);
+  EXPECT_EQ(world.report().asleep, 5);
+}
+
+TEST(Arch, FallsAsleepByTheCorrectiveMethod) {
+  World world = LoadShipped("arch", {}, "corrective");
+  RunUntil(4, &world);
+  EXPECT_EQ(world.report().asleep, 25);
+}
+
 // A contact yields by R_n γ_n (h + τ_d), R_n = w β² / 4π²: β = 0.1 instead of the scene's 0.02
 // yields (0.1 / 0.02)² = 25 times as much.
 TEST(HeavyStack, SinksAsTheSquareOfBeta) {

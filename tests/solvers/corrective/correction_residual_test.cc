@@ -27,7 +27,7 @@ class CorrectionResidual : public ::testing::Test {
   }
   CorrectiveContact& contact() { return problem_.contacts[0]; }
   double Calc(const Vector3d& impulse) const {
-    return CalcLawResidual(problem_, std::vector{impulse}, W_, y_, kStep);
+    return CalcLawResidual(problem_, std::vector{impulse}, W_, y_, kStep).relative;
   }
 
   static constexpr double kStep = 0.01;
