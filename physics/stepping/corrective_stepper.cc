@@ -37,11 +37,11 @@ constexpr int kMaxSwept = 12;
 // attempt multiplies the tolerance by this.
 constexpr double kSharpening = 0.1;
 constexpr int kMaxAttempts = 3;
-// Speed of all participants below which a step is refined to a tenth of the tolerance [m/s],
-// [rad/s], and the speed that contacts may have by an error of their impulses, or this share of the
-// participants' largest. Otherwise the error of large forces keeps a body at rest faster than sleep
-// allows.
-constexpr double kNearRest = 1e-4, kNegligibleSpeed = 1e-6, kSpeedShare = 0.1;
+// Speed of all participants below which a step is refined to a tenth of the tolerance, and below
+// which contacts may have only this speed by an error of their impulses, or this share of the
+// participants' largest [m/s], [rad/s]. Otherwise the error of large forces keeps a body at rest
+// faster than sleep allows.
+constexpr double kNearRest = 1e-4, kSlow = 0.05, kNegligibleSpeed = 1e-6, kSpeedShare = 0.1;
 // Sweeps and recursions of a step for whose residuals the report has memory from the start: more
 // than the planned ones, so that steps seldom allocate.
 constexpr int kReservedResiduals = 256;
@@ -354,7 +354,8 @@ class CorrectiveStepper final : public Stepper {
       of_solver.begins_with_sweeps = Sweeps();
       of_solver.continues = continues;
       if (speed_ < kNearRest) of_solver.refined_tolerance = kSharpening * of_solver.tolerance;
-      of_solver.refined_velocity = std::max(kNegligibleSpeed, kSpeedShare * speed_);
+      if (speed_ < kSlow)
+        of_solver.refined_velocity = std::max(kNegligibleSpeed, kSpeedShare * speed_);
       of_solver.max_recursions =
           std::clamp(recursions_left_, options.recursions, options.max_recursions);
       correction_.Solve(compliance_, continues ? end_impulses_ : guess_, of_solver, &problem_,

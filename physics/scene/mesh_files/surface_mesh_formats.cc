@@ -18,6 +18,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 
+#include "physics/geometry/meshing/polygon_triangles.h"
 #include "physics/scene/mesh_files/contained/part_builder.h"
 #include "physics/scene/mesh_files/mesh_cursor.h"
 
@@ -336,6 +337,8 @@ absl::StatusOr<SurfaceMeshFile> ReadObj(std::string_view bytes, const std::strin
   int short_faces = 0;
   ObjLook look(name, companions);
   std::vector<int> face, texture_corners;
+  std::vector<Eigen::Vector3d> corners;
+  std::vector<std::array<int, 3>> triangles;  // of one face
   while (cursor.ok() && cursor.remaining() > 0) {
     ObjLine line(&cursor);
     const std::string_view keyword = line.Word();
@@ -370,10 +373,13 @@ absl::StatusOr<SurfaceMeshFile> ReadObj(std::string_view bytes, const std::strin
         texture_corners.push_back(look.ReadTextureCorner(word));
       }
       if (face.size() < 3) ++short_faces;
-      for (std::size_t i = 2; i < face.size(); ++i) {
-        mesh.triangles.push_back({face[0], face[i - 1], face[i]});
+      corners.clear();
+      for (const int vertex : face) corners.push_back(mesh.vertices[vertex]);
+      CutPolygon(corners, &triangles);
+      for (const auto& [a, b, c] : triangles) {
+        mesh.triangles.push_back({face[a], face[b], face[c]});
         if (companions)
-          look.AddTriangle({texture_corners[0], texture_corners[i - 1], texture_corners[i]});
+          look.AddTriangle({texture_corners[a], texture_corners[b], texture_corners[c]});
       }
     } else if (companions) {
       look.ReadLine(keyword, &line);
