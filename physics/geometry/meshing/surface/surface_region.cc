@@ -24,6 +24,8 @@ constexpr double kBeside = 1e-6;
 // Number of triangles of a closed surface that are probed for inner sheets.
 constexpr int kMaxProbedTriangles = 4000;
 constexpr int kBisections = 16;
+// A ray meets an edge, or begins on a triangle, within these shares of the surface's size.
+constexpr double kOnEdge = 1e-12, kOnTriangle = 1e-9;
 // For nearest points, triangles are divided until edges are about twice the mean size of so many.
 constexpr double kWantedPieces = 25000;
 constexpr std::size_t kMaxMorePieces = 100000;
@@ -255,6 +257,60 @@ absl::Status SurfaceRegion::FindBoundary() {
   patched_from_[1] = boundary_.triangles.size();
   bvh_ = std::make_shared<const TriangleBvh>(boundary_.triangles, PositionsOf(boundary_));
   return absl::OkStatus();
+}
+
+std::optional<int> SurfaceRegion::CountCrossings(const Vector3d& p) const {
+  // the ray is parallel to the shortest side of the bounds, towards the nearer end
+  const AxisAlignedBox& all = bounds();
+  const Vector3d size = all.upper - all.lower;
+  int z = 0;
+  size.minCoeff(&z);
+  const int x = (z + 1) % 3, y = (z + 2) % 3;
+  const bool goes_up = all.upper[z] - p[z] < p[z] - all.lower[z];
+  AxisAlignedBox ray;
+  ray.Include(p);
+  Vector3d end = p;
+  end[z] = goes_up ? all.upper[z] : all.lower[z];
+  ray.Include(end);
+  const double length = size.maxCoeff();
+  const double least_area = kOnEdge * length * length, least_height = kOnTriangle * length;
+  int crossings = 0;
+  bool is_certain = true;
+  all_bvh_->VisitOverlaps(ray, [&](int i) {
+    const Vector3d* corners[3];
+    for (int k = 0; k < 3; ++k) corners[k] = &mesh_.vertices[mesh_.triangles[i][k]];
+    // doubled areas of the parts of the triangle, seen along the ray from its end
+    double areas[3], least = std::numeric_limits<double>::infinity(), most = -least;
+    for (int k = 0; k < 3; ++k) {
+      const Vector3d &a = *corners[(k + 1) % 3], &b = *corners[(k + 2) % 3];
+      areas[k] = (a[x] - p[x]) * (b[y] - p[y]) - (a[y] - p[y]) * (b[x] - p[x]);
+      least = std::min(least, areas[k]);
+      most = std::max(most, areas[k]);
+    }
+    if (least < -least_area && most > least_area) return;  // beside it
+    if (!(least > least_area || most < -least_area)) {
+      is_certain = false;
+      return;
+    }
+    const double height =
+        (areas[0] * (*corners[0])[z] + areas[1] * (*corners[1])[z] + areas[2] * (*corners[2])[z]) /
+            (areas[0] + areas[1] + areas[2]) -
+        p[z];
+    if (std::abs(height) <= least_height) is_certain = false;
+    if ((height > 0) == goes_up) crossings += (least > 0) == goes_up ? 1 : -1;
+  });
+  if (!is_certain) return std::nullopt;
+  return crossings;
+}
+
+bool SurfaceRegion::IsInside(const Vector3d& p) const {
+  if (closed_) {
+    const AxisAlignedBox& all = bounds();
+    if ((p.array() < all.lower.array()).any() || (p.array() > all.upper.array()).any())
+      return false;
+    if (const std::optional<int> crossings = CountCrossings(p)) return *crossings > 0;
+  }
+  return winding_->Calc(p) > 0.5;
 }
 
 SurfaceRegion::Exit SurfaceRegion::FindExit(const Vector3d& a, const Vector3d& b) const {

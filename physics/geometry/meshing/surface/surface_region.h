@@ -2,6 +2,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,7 @@ class SurfaceRegion {
   double area() const { return area_; }  // of the boundary [m²]
   const AxisAlignedBox& bounds() const { return all_bvh_->bounds(); }
 
-  bool IsInside(const Eigen::Vector3d& p) const { return winding_->Calc(p) > 0.5; }
+  bool IsInside(const Eigen::Vector3d& p) const;
 
   // Point a + t (b − a) at which the segment from an inner point a to an outer point b leaves the
   // region. `in_hole`: there is no triangle at that point.
@@ -63,6 +64,9 @@ class SurfaceRegion {
   void Patch(const std::vector<std::array<Eigen::Vector3d, 3>>& triangles);
 
  private:
+  // Winding number of a closed surface, as triangles that a ray leaves by, minus those that it
+  // enters by. None where rounding decides: p is on a triangle, or the ray meets an edge.
+  std::optional<int> CountCrossings(const Eigen::Vector3d& p) const;
   void Orient();
   absl::Status FindBoundary();
   void PrepareNearest();
