@@ -273,22 +273,22 @@ std::optional<int> SurfaceRegion::CountCrossings(const Vector3d& p) const {
   end[z] = goes_up ? all.upper[z] : all.lower[z];
   ray.Include(end);
   const double length = size.maxCoeff();
-  const double least_area = kOnEdge * length * length, least_height = kOnTriangle * length;
+  const double min_area = kOnEdge * length * length, min_height = kOnTriangle * length;
   int crossings = 0;
   bool is_certain = true;
   all_bvh_->VisitOverlaps(ray, [&](int i) {
     const Vector3d* corners[3];
     for (int k = 0; k < 3; ++k) corners[k] = &mesh_.vertices[mesh_.triangles[i][k]];
     // doubled areas of the parts of the triangle, seen along the ray from its end
-    double areas[3], least = std::numeric_limits<double>::infinity(), most = -least;
+    double areas[3], smallest = std::numeric_limits<double>::infinity(), largest = -smallest;
     for (int k = 0; k < 3; ++k) {
       const Vector3d &a = *corners[(k + 1) % 3], &b = *corners[(k + 2) % 3];
       areas[k] = (a[x] - p[x]) * (b[y] - p[y]) - (a[y] - p[y]) * (b[x] - p[x]);
-      least = std::min(least, areas[k]);
-      most = std::max(most, areas[k]);
+      smallest = std::min(smallest, areas[k]);
+      largest = std::max(largest, areas[k]);
     }
-    if (least < -least_area && most > least_area) return;  // beside it
-    if (!(least > least_area || most < -least_area)) {
+    if (smallest < -min_area && largest > min_area) return;  // beside it
+    if (!(smallest > min_area || largest < -min_area)) {
       is_certain = false;
       return;
     }
@@ -296,8 +296,8 @@ std::optional<int> SurfaceRegion::CountCrossings(const Vector3d& p) const {
         (areas[0] * (*corners[0])[z] + areas[1] * (*corners[1])[z] + areas[2] * (*corners[2])[z]) /
             (areas[0] + areas[1] + areas[2]) -
         p[z];
-    if (std::abs(height) <= least_height) is_certain = false;
-    if ((height > 0) == goes_up) crossings += (least > 0) == goes_up ? 1 : -1;
+    if (std::abs(height) <= min_height) is_certain = false;
+    if ((height > 0) == goes_up) crossings += (smallest > 0) == goes_up ? 1 : -1;
   });
   if (!is_certain) return std::nullopt;
   return crossings;
