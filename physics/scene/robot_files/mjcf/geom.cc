@@ -121,17 +121,17 @@ class GeomReader {
       return {};
     }
     shape_.shape.X_BS = shape_.shape.X_BS * asset.X;
-    is_flat_ = !touches_ && !asset.inlined.has_value() && model_->meshes->IsFlat(asset.request);
+    is_flat_ = !asset.inlined.has_value() && model_->meshes->IsFlat(asset.request);
     if (is_flat_) {
-      log_->Mended(geom_.place, absl::StrCat(asset.request.what,
-                                             " encloses no volume; it is shown, without mass"));
+      log_->Mended(
+          geom_.place,
+          absl::StrCat(asset.request.what,
+                       " encloses no volume; it is shown, touches nothing and has no mass"));
       return {};
     }
-    std::vector<RobotShape> shapes =
-        asset.inlined.has_value()
-            ? model_->meshes->MakeCollisions(*asset.inlined, asset.request, shape_, false)
-            : model_->meshes->MakeCollisions(asset.request, shape_, false);
-    return shapes;
+    return asset.inlined.has_value()
+               ? model_->meshes->MakeCollisions(*asset.inlined, asset.request, shape_, false)
+               : model_->meshes->MakeCollisions(asset.request, shape_, false);
   }
 
   // Reads `size`; for a geom given by its end points, the length replaces the last number.
@@ -241,7 +241,7 @@ class GeomReader {
   MjcfModel* model_;
   RobotLog* log_;
   bool touches_ = true;   // other geoms
-  bool is_flat_ = false;  // a mesh without a volume, for drawing alone
+  bool is_flat_ = false;  // a mesh without a volume
   RobotShape shape_;
   const MjcfMesh* mesh_ = nullptr;
 };

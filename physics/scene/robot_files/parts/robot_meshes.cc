@@ -201,10 +201,11 @@ std::vector<RobotShape> RobotMeshes::MakePieces(const TriangleMesh& mesh, const 
 
   absl::StatusOr<TriangleMesh> hull = CalcConvexHull(mesh.vertices);
   if (!hull.ok()) {
-    log_->Error(request.place, absl::StrCat(request.what, ": ", name, " encloses no volume (",
-                                            hull.status().message(),
-                                            "). Give a solid, or a primitive such as a "
-                                            "thin box"));
+    log_->Mended(
+        request.place,
+        absl::StrCat(request.what, ": ", name, " encloses no volume (", hull.status().message(),
+                     "); it touches nothing and has no mass. Give a solid, or a primitive "
+                     "such as a thin box"));
     return {};
   }
   if (!surface.has_value() && !mesh.triangles.empty() && request.use != MeshUse::kHull) {

@@ -51,7 +51,7 @@ class RobotMeshes {
 
   // The shapes of a collision mesh, `shape` repeated with the geometry filled in; as a SurfaceMesh
   // when the link is fixed on the world and the mesh closed. Empty, with errors, when there is no
-  // such file or it encloses no volume.
+  // such file; or with a warning when it encloses no volume.
   std::vector<RobotShape> MakeCollisions(const MeshRequest& request, const RobotShape& shape,
                                          bool fixed);
 

@@ -96,34 +96,40 @@ TEST(RobotMeshes, AnOpenMeshIsItsHullAndItIsSaid) {
                                       HasSubstr("Its convex hull is used"))));
 }
 
-TEST(RobotMeshes, AFlatMeshIsRefused) {
+TEST(RobotMeshes, AFlatMeshTouchesNothing) {
   const RobotFolder folder;
   folder.Write("flat.obj", "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3 4\n");
-  const auto errors = SayAll(ReadRobotFile(folder.Write("r.urdf", WithMesh("flat.obj"))), true);
-  EXPECT_THAT(errors, Contains(testing::AllOf(HasSubstr("link \"a\": collision mesh"),
-                                              HasSubstr("encloses no volume"))));
+  const std::string path = folder.Write("r.urdf", WithMesh("flat.obj"));
+  const RobotFileResult result = ReadRobotFile(path);
+  EXPECT_THAT(SayAll(result, true), IsEmpty());
+  EXPECT_THAT(
+      SayAll(result, false),
+      Contains(testing::AllOf(HasSubstr("link \"a\": collision mesh"),
+                              HasSubstr("encloses no volume"), HasSubstr("touches nothing"))));
+  ASSERT_TRUE(result.robot.has_value());
+  EXPECT_TRUE(result.robot->links[0].collisions.empty());
+  EXPECT_THAT(SayAll(ReadRobotFile(path, {.strict = true}), true),
+              Contains(HasSubstr("encloses no volume")));
 }
 
-TEST(RobotMeshes, AFlatMeshThatTouchesNothingIsShown) {
+TEST(RobotMeshes, AFlatMeshOfMjcfIsShown) {
   const RobotFolder folder;
   folder.Write("flat.obj", "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3 4\n");
-  const auto with = [](const std::string& contact) {
-    return "<mujoco><asset><mesh name=\"m\" file=\"flat.obj\"/></asset><worldbody><body name=\"a\">"
-           "<joint/><inertial pos=\"0 0 0\" mass=\"1\" diaginertia=\"1 1 1\"/>"
-           "<geom type=\"mesh\" mesh=\"m\" " +
-           contact + "/></body></worldbody></mujoco>";
-  };
-  const RobotFileResult shown =
-      ReadRobotFile(folder.Write("r.xml", with("contype=\"0\" conaffinity=\"0\"")));
-  EXPECT_THAT(SayAll(shown, true), IsEmpty());
-  EXPECT_THAT(SayAll(shown, false), Contains(HasSubstr("it is shown, without mass")));
-  ASSERT_TRUE(shown.robot.has_value());
-  const auto& link = shown.robot->links.back();
-  EXPECT_EQ(link.visuals.size(), 1u);
-  EXPECT_TRUE(link.collisions.empty());
-  EXPECT_EQ(link.mass, 1);
-  EXPECT_THAT(SayAll(ReadRobotFile(folder.Write("r.xml", with(""))), true),
-              Contains(HasSubstr("encloses no volume")));
+  for (const char* contact : {"contype=\"0\" conaffinity=\"0\"", ""}) {
+    const RobotFileResult shown = ReadRobotFile(folder.Write(
+        "r.xml",
+        absl::StrCat("<mujoco><asset><mesh name=\"m\" file=\"flat.obj\"/></asset><worldbody><body "
+                     "name=\"a\"><joint/><inertial pos=\"0 0 0\" mass=\"1\" diaginertia=\"1 1 1\"/>"
+                     "<geom type=\"mesh\" mesh=\"m\" ",
+                     contact, "/></body></worldbody></mujoco>")));
+    EXPECT_THAT(SayAll(shown, true), IsEmpty());
+    EXPECT_THAT(SayAll(shown, false), Contains(HasSubstr("it is shown, touches nothing")));
+    ASSERT_TRUE(shown.robot.has_value());
+    const auto& link = shown.robot->links.back();
+    EXPECT_EQ(link.visuals.size(), 1u);
+    EXPECT_TRUE(link.collisions.empty());
+    EXPECT_EQ(link.mass, 1);
+  }
 }
 
 TEST(RobotMeshes, AMissingCollisionMeshIsAnErrorAndAMissingVisualOneAWarning) {
