@@ -336,14 +336,7 @@ Vector3d ConvexBody::FindSupport(const Vector3d& d_W) const {
         for (int i = 0; i < 3; ++i) p[i] = d[i] < 0 ? -size[i] : size[i];
         break;
       }
-      double most = -std::numeric_limits<double>::infinity();
-      for (const Vector3d& vertex : polyhedron->vertices) {
-        const double here = vertex.dot(d);
-        if (here > most) {
-          most = here;
-          p = vertex;
-        }
-      }
+      p = polyhedron->vertices[polyhedron->FindSupport(d)];
       break;
     }
     case Kind::kCylinder: {

@@ -1,7 +1,9 @@
 #include "physics/geometry/convex_polyhedron.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -16,6 +18,69 @@ using Eigen::Vector3d;
 constexpr double kCoplanar = 1 - 5e-13;
 
 using Triangles = std::vector<std::array<int, 3>>;
+
+// Hulls with more vertices are climbed along their edges instead of looking at all vertices, from
+// seeds in kCells × kCells cells on each side of a cube.
+constexpr std::size_t kMaxScanned = 48;
+constexpr int kCells = 6;
+
+int FindCell(const Vector3d& d) {
+  int axis = 0;
+  const double largest = d.cwiseAbs().maxCoeff(&axis);
+  if (!(largest > 0)) return 0;
+  int cell = 2 * axis + (d[axis] < 0 ? 1 : 0);
+  for (int k = 1; k < 3; ++k) {
+    const double at = 0.5 * kCells * (1 + d[(axis + k) % 3] / largest);
+    cell = cell * kCells + (at > 0 ? static_cast<int>(std::min(at, kCells - 1.0)) : 0);
+  }
+  return cell;
+}
+
+Vector3d CenterOfCell(int cell) {
+  const int v = cell % kCells, u = cell / kCells % kCells, side = cell / (kCells * kCells);
+  Vector3d d;
+  d[side / 2] = side % 2 == 0 ? 1 : -1;
+  d[(side / 2 + 1) % 3] = 2 * (u + 0.5) / kCells - 1;
+  d[(side / 2 + 2) % 3] = 2 * (v + 0.5) / kCells - 1;
+  return d;
+}
+
+// The first of those vertices furthest along d that `counts` says.
+template <typename Counts>
+int ScanForSupport(const std::vector<Vector3d>& vertices, const Vector3d& d, Counts&& counts) {
+  int found = 0;
+  double largest = -std::numeric_limits<double>::infinity();
+  for (std::size_t v = 0; v < vertices.size(); ++v) {
+    const double here = vertices[v].dot(d);
+    if (here > largest && counts(v)) {
+      largest = here;
+      found = static_cast<int>(v);
+    }
+  }
+  return found;
+}
+
+void PrepareClimbing(const Triangles& triangles, ConvexPolyhedron* hull) {
+  const std::size_t count = hull->vertices.size();
+  if (count <= kMaxScanned || triangles.empty()) return;
+  std::vector<std::vector<int>> neighbors(count);
+  for (const auto& t : triangles) {
+    for (int e = 0; e < 3; ++e) {
+      neighbors[t[e]].push_back(t[(e + 1) % 3]);
+      neighbors[t[(e + 1) % 3]].push_back(t[e]);
+    }
+  }
+  hull->neighbor_starts.assign(1, 0);
+  for (std::vector<int>& list : neighbors) {
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+    hull->neighbors.insert(hull->neighbors.end(), list.begin(), list.end());
+    hull->neighbor_starts.push_back(static_cast<int>(hull->neighbors.size()));
+  }
+  for (int cell = 0; cell < 6 * kCells * kCells; ++cell)
+    hull->seeds.push_back(ScanForSupport(hull->vertices, CenterOfCell(cell),
+                                         [&](std::size_t v) { return !neighbors[v].empty(); }));
+}
 
 // Chains the boundary of a set of triangles, their directed edges without a twin, into a loop.
 // Returns an empty one if they do not form a single loop.
@@ -65,6 +130,22 @@ std::vector<int> DropStraightCorners(const std::vector<int>& loop,
 
 }  // namespace
 
+int ConvexPolyhedron::FindSupport(const Vector3d& d) const {
+  if (seeds.empty()) return ScanForSupport(vertices, d, [](std::size_t) { return true; });
+  int at = seeds[FindCell(d)];
+  double height = vertices[at].dot(d);
+  for (int next = at;; at = next) {
+    for (int k = neighbor_starts[at]; k < neighbor_starts[at + 1]; ++k) {
+      const double here = vertices[neighbors[k]].dot(d);
+      if (here > height) {
+        height = here;
+        next = neighbors[k];
+      }
+    }
+    if (next == at) return at;
+  }
+}
+
 ConvexPolyhedron MakeBoxPolyhedron(const Vector3d& half_size) {
   ConvexPolyhedron box;
   // bit i of a vertex's number is set if it lies on the upper side of axis i
@@ -108,6 +189,7 @@ ConvexPolyhedron MakeHullPolyhedron(const TriangleMesh& hull) {
   for (std::size_t t = 0; t < triangles.size(); ++t)
     for (int e = 0; e < 3; ++e)
       triangle_of_edge[{triangles[t][e], triangles[t][(e + 1) % 3]}] = static_cast<int>(t);
+  PrepareClimbing(triangles, &result);
   std::vector<bool> taken(triangles.size(), false);
   for (std::size_t seed = 0; seed < triangles.size(); ++seed) {
     if (taken[seed]) continue;

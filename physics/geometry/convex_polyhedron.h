@@ -16,6 +16,14 @@ struct ConvexPolyhedron {
   std::vector<int> face_starts{0};       // one entry more than faces
   std::vector<int> face_vertices;        // counter-clockwise from outside
 
+  // Of a hull with many vertices, for FindSupport; else empty. Vertices that share an edge, and for
+  // the cells of a cube around the origin the vertex furthest along the cell's centre.
+  std::vector<int> neighbor_starts, neighbors;
+  std::vector<int> seeds;
+
+  // The vertex furthest along d; of several, the first, or any of them if there are `neighbors`.
+  int FindSupport(const Eigen::Vector3d& d) const;
+
   int num_faces() const { return static_cast<int>(normals.size()); }
   std::span<const int> face(int i) const {
     return std::span(face_vertices).subspan(face_starts[i], face_starts[i + 1] - face_starts[i]);

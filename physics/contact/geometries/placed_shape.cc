@@ -107,7 +107,14 @@ PlacedShape::PlacedShape(const CollisionShape& given, const RigidTransform& pose
 
 void PlacedShape::Move(const RigidTransform& pose) {
   X_WS = body.X_WS = pose;
-  bounds = CalcBounds(shape->shape->geometry, pose);
+  if (shape->polyhedron.seeds.empty()) {
+    bounds = CalcBounds(shape->shape->geometry, pose);
+    return;
+  }
+  for (int axis = 0; axis < 3; ++axis) {
+    bounds.lower[axis] = body.FindSupport(-Vector3d::Unit(axis))[axis];
+    bounds.upper[axis] = body.FindSupport(Vector3d::Unit(axis))[axis];
+  }
 }
 
 SurfaceKind DescribeSurface(const Geometry& geometry, const Eigen::Vector3d& n_S) {

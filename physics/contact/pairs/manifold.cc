@@ -18,6 +18,8 @@ constexpr std::size_t kMaxPoints = 8;
 // separation along it is smaller by at most this share of the margin.
 constexpr double kAlongFace = 0.9995;
 constexpr double kRimSlack = 0.25;
+// Error of touching points, in extents of the bodies.
+constexpr double kPointError = 1e-7;
 
 // Corners of the octagon that represents a cylinder's cap.
 constexpr double kHalfRoot = 0.70710678118654752440;
@@ -42,15 +44,20 @@ ManifoldPoint Witness(const ConvexBody& a, const ConvexBody& b, const ConvexDist
           MixKey({static_cast<std::uint64_t>(TouchKind::kWhole)})};
 }
 
-// The face of `body` towards `direction` whose plane separates it furthest from the other body.
+// The face of `body` towards `direction` whose plane separates it furthest from the other body, if
+// that is by at least `min_separation`. `of_other` is a point of the other body.
 struct BestFace {
   Vector3d normal_W = Vector3d::Zero();
   double separation = -std::numeric_limits<double>::infinity();
 };
-BestFace FindBestFace(const ConvexBody& body, const ConvexBody& other, const Vector3d& direction) {
+BestFace FindBestFace(const ConvexBody& body, const ConvexBody& other, const Vector3d& direction,
+                      const Vector3d& of_other, double min_separation) {
   BestFace best;
+  const double error = kPointError * (body.extent + other.extent);
   const auto consider = [&](const Vector3d& n, double height) {
     if (n.dot(direction) < 0.3) return;
+    // no plane separates the body further than from a point of it
+    if (n.dot(of_other) - height + error < std::max(best.separation, min_separation)) return;
     // the face's plane is exact, unlike a support point
     const double separation = n.dot(other.FindSupport(-n)) - height;
     if (separation > best.separation) best = {n, separation};
@@ -381,8 +388,9 @@ void ManifoldBuilder::CollideConvex(const ConvexBody& a, const ConvexBody& b, do
   const double scale =
       a.extent > 0 && b.extent > 0 ? std::min(a.extent, b.extent) : std::max(a.extent, b.extent);
   const double tolerance = 1e-7 * scale;
-  const BestFace of_a = FindBestFace(a, b, d.nhat_AB_W);
-  const BestFace of_b = FindBestFace(b, a, -d.nhat_AB_W);
+  const double min_separation = d.separation - std::max(tolerance, kRimSlack * margin);
+  const BestFace of_a = FindBestFace(a, b, d.nhat_AB_W, d.p_B, min_separation);
+  const BestFace of_b = FindBestFace(b, a, -d.nhat_AB_W, d.p_A, min_separation);
   // an edge almost parallel to a face is slightly better separated from an edge of the face's rim,
   // but that gives one contact, which jumps between its ends; the face gives both
   const auto separates = [&](const BestFace& face, double cosine) {
@@ -433,15 +441,13 @@ void ManifoldBuilder::CollideWithPlane(const Vector3d& origin, const Vector3d& n
     // all vertices of downward faces, but not those of the far side of a thin plate
     const ConvexPolyhedron& polyhedron = *b.polyhedron;
     const Vector3d down = b.X_WS.R.transpose() * -n;
-    incident_.Clear();
+    is_downward_.assign(polyhedron.vertices.size(), 0);
     for (int f = 0; f < polyhedron.num_faces(); ++f) {
       if (polyhedron.normals[f].dot(down) < 1e-3) continue;
-      for (int v : polyhedron.face(f)) incident_.ids.push_back(v);
+      for (int v : polyhedron.face(f)) is_downward_[v] = 1;
     }
-    std::sort(incident_.ids.begin(), incident_.ids.end());
-    incident_.ids.erase(std::unique(incident_.ids.begin(), incident_.ids.end()),
-                        incident_.ids.end());
-    for (std::uint32_t id : incident_.ids) add(b.X_WS * polyhedron.vertices[id], id);
+    for (std::size_t v = 0; v < is_downward_.size(); ++v)
+      if (is_downward_[v]) add(b.X_WS * polyhedron.vertices[v], static_cast<std::uint32_t>(v));
   } else {
     FindSupportFeature(b, -n, &incident_);
     for (std::size_t i = 0; i < incident_.points.size(); ++i)

@@ -83,6 +83,7 @@ class ManifoldBuilder {
   void ClipPolygon(const SupportFeature& reference, const SupportFeature& incident);
 
   SupportFeature reference_, incident_;
+  std::vector<char> is_downward_;  // vertices of a polyhedron
   std::vector<ClipVertex> polygon_, clipped_;
   int points_dropped_ = 0;
 };

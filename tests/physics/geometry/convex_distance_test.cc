@@ -1,11 +1,13 @@
 #include "physics/geometry/convex_distance.h"
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "physics/geometry/convex_hull.h"
 #include "tests/physics/geometry/sample_shapes.h"
 
 namespace pliant::physics {
@@ -47,6 +49,35 @@ TEST(ConvexPolyhedron, HullOfABoxHasSixFacesOfFourVertices) {
       EXPECT_GT((b - a).cross(c - b).dot(box.normals[f]), 0);
       EXPECT_GT(box.normals[f].dot(a), 0);
     }
+  }
+}
+
+TEST(ConvexPolyhedron, ClimbingFindsTheFurthestVertex) {
+  std::mt19937 random(7);
+  // random points, and a bevelled box with many of its vertices in six planes
+  std::vector<Vector3d> cloud, bevelled;
+  for (int i = 0; i < 2000; ++i) {
+    cloud.push_back(RandomPoint(&random, 1).normalized().cwiseProduct(Vector3d(0.3, 1, 2)));
+    bevelled.push_back(0.1 * RandomPoint(&random, 1).normalized() +
+                       Vector3d(i & 1 ? 1 : -1, i & 2 ? 0.5 : -0.5, i & 4 ? 0.1 : -0.1));
+  }
+  for (const std::vector<Vector3d>& points : {cloud, bevelled}) {
+    const auto hull = CalcConvexHull(points);
+    ASSERT_TRUE(hull.ok()) << hull.status();
+    const ConvexPolyhedron polyhedron = MakeHullPolyhedron(*hull);
+    ASSERT_GT(polyhedron.vertices.size(), 100u);
+    EXPECT_FALSE(polyhedron.seeds.empty());
+    for (int i = 0; i < 3000; ++i) {
+      // also along axes, at the edges of the cells
+      const Vector3d d =
+          i < 6 ? Vector3d((i % 2 == 0 ? 1 : -1) * Vector3d::Unit(i / 2)) : RandomPoint(&random, 1);
+      double furthest = -1e9;
+      for (const Vector3d& v : polyhedron.vertices) furthest = std::max(furthest, v.dot(d));
+      EXPECT_NEAR(polyhedron.vertices[polyhedron.FindSupport(d)].dot(d), furthest, 1e-14) << i;
+    }
+    const int any = polyhedron.FindSupport(Vector3d::Zero());
+    EXPECT_GE(any, 0);
+    EXPECT_LT(any, static_cast<int>(polyhedron.vertices.size()));
   }
 }
 
