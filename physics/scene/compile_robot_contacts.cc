@@ -2,7 +2,9 @@
 // their soft bodies.
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -74,6 +76,59 @@ void SceneCompiler::FilterRobotContacts(const RobotPlacement& placement,
       if (!description.links[a].collisions.empty() && !description.links[b].collisions.empty())
         disable(a, b);
     }
+  }
+}
+
+void SceneCompiler::SeparateLinks(std::map<std::pair<int, int>, double>* depths) {
+  std::set<int> warned;  // robots of the scene
+  // soft bodies that are driven come after these in the model's robots
+  for (std::size_t r = 0; r < robot_placements_.size(); ++r) {
+    const RobotPlacement& placement = robot_placements_[r];
+    if (scene_.robots(placement.draft).has_self_collision()) continue;
+    const std::vector<RobotLink>& links = robots_[placement.draft].description->links;
+    std::map<int, int> root_of;  // first link of the tree that each body is in
+    std::vector<int> root(links.size());
+    for (std::size_t i = 0; i < links.size(); ++i) {
+      root[i] = links[i].parent < 0 ? static_cast<int>(i) : root[links[i].parent];
+      root_of[model_->robots[r].bodies[i]] = root[i];
+    }
+    std::vector<std::pair<int, int>> separated;
+    std::pair<int, int> worst;
+    double deepest = 0;
+    for (const auto& [pair, depth] : *depths) {
+      const auto a = root_of.find(pair.first), b = root_of.find(pair.second);
+      if (a == root_of.end() || b == root_of.end() || a->second != b->second ||
+          !(depth > model_->contact.margin) || enabled_pairs_.contains(pair))
+        continue;
+      separated.push_back(pair);
+      if (depth > deepest) {
+        deepest = depth;
+        worst = pair;
+      }
+    }
+    if (separated.empty()) continue;
+    std::vector<ContactParameters::Pair>& pairs = model_->contact.pairs;
+    for (const auto& [a, b] : separated) {
+      depths->erase({a, b});
+      const auto place = std::ranges::lower_bound(
+          pairs, std::pair(a, b), {}, [](const auto& p) { return std::pair(p.body_a, p.body_b); });
+      if (place == pairs.end() || place->body_a != a || place->body_b != b) {
+        pairs.insert(place, {.body_a = a, .body_b = b, .enabled = false});
+      } else {
+        place->enabled = false;
+      }
+    }
+    if (!warned.insert(placement.draft).second) continue;
+    log_.Warning(
+        absl::StrCat("robots[", placement.draft, "]"),
+        absl::StrCat(Quoted(model_->bodies[worst.second].name), " starts ",
+                     NumberText(std::round(1e4 * deepest) / 10), " mm inside ",
+                     Quoted(model_->bodies[worst.first].name),
+                     separated.size() == 1 ? ""
+                                           : absl::StrCat(", and ", separated.size() - 1,
+                                                          " other pairs of its links likewise"),
+                     "; they do not touch each other. Enable contact in `pairs`, or by "
+                     "self_collision: true"));
   }
 }
 

@@ -595,7 +595,10 @@ void SceneCompiler::CompilePairs() {
         if (given.has_friction()) pair.friction = given.friction();
         if (given.has_stiffness()) pair.stiffness = given.stiffness();
         if (given.has_restitution()) pair.restitution = given.restitution();
-        if (given.has_enabled()) pair.enabled = given.enabled();
+        if (given.has_enabled()) {
+          pair.enabled = given.enabled();
+          if (pair.enabled) enabled_pairs_.insert(std::minmax(a, b));
+        }
         if (given.has_static_friction()) pair.static_friction = given.static_friction();
         if (given.has_stribeck_speed()) pair.stribeck_speed = given.stribeck_speed();
         if (given.has_viscous_friction()) pair.viscous_friction = given.viscous_friction();

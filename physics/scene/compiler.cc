@@ -147,6 +147,7 @@ void SceneCompiler::CheckOverlaps() {
     double& depth = depths[{contact.body_a, contact.body_b}];
     depth = std::max(depth, -contact.gap);
   }
+  SeparateLinks(&depths);
   const auto thickness = [&](int body) {
     if (body >= static_cast<int>(placements_.size())) return detector.thickness(body);
     const BodyDraft& draft = drafts_[placements_[body].draft];

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -187,6 +188,9 @@ class SceneCompiler {
   void FilterByContactMasks();
   void SetDeformableFriction();
 
+  // Disables contact between links of one tree that start inside each other, and removes them from
+  // `depths` of overlap, by bodies [m]: compile_robot_contacts.cc
+  void SeparateLinks(std::map<std::pair<int, int>, double>* depths);
   // warns of bodies that start inside each other, and refuses too many contacts: compiler.cc
   void CheckOverlaps();
   // Returns false, after an error, once the progress callback has cancelled the build.
@@ -336,6 +340,7 @@ class SceneCompiler {
   absl::flat_hash_map<std::string, int> robot_templates_;  // in the scene's robots
   JointIndex joint_index_;
   std::vector<std::pair<int, int>> robot_filters_;         // bodies that do not touch each other
+  std::set<std::pair<int, int>> enabled_pairs_;            // those for which the scene says so
   std::vector<RobotSoftBody> robot_deformables_;           // in the model
   std::map<std::pair<int, int>, double> robot_frictions_;  // of pairs, from robot files
   std::vector<BodyDraft> drafts_;                          // one a body of the scene

@@ -213,6 +213,63 @@ TEST_F(RobotScene, NeighboursDoNotTouchAndTheScenesPairsWin) {
   EXPECT_TRUE(filter(*apart, "arm/base", "arm/hand"));
 }
 
+// Loads a scene and returns its messages, and whether two links may touch.
+struct Touching {
+  std::string messages;
+  bool may_touch = true;
+};
+Touching FindTouching(const SceneResult& result, const char* a, const char* b) {
+  Touching touching;
+  for (const SceneMessage& message : result.messages) touching.messages += Format(message) + "\n";
+  EXPECT_TRUE(result.ok()) << touching.messages;
+  if (!result.ok()) return touching;
+  const int i = FindBody(*result.model, a), j = FindBody(*result.model, b);
+  for (const ContactParameters::Pair& pair : result.model->contact.pairs)
+    if (std::minmax(i, j) == std::minmax(pair.body_a, pair.body_b))
+      touching.may_touch = pair.enabled;
+  return touching;
+}
+
+TEST_F(RobotScene, LinksThatStartInsideEachOtherDoNotTouch) {
+  std::string text = kArm;
+  for (const std::string name : {"left", "right"}) {
+    const std::string link = absl::StrCat("<link name=\"", name, "\">");
+    text.insert(text.find(link) + link.size(),
+                "<collision><geometry><box size=\"0.02 0.03 0.1\"/></geometry></collision>");
+  }
+  std::ofstream(folder_ / "arm.urdf") << text;
+  const auto find = [&](const std::string& robot, const std::string& rest = "") {
+    return FindTouching(Load(robot, rest), "arm/left", "arm/right");
+  };
+  const Touching apart = find("");
+  EXPECT_FALSE(apart.may_touch);
+  EXPECT_THAT(apart.messages,
+              HasSubstr("\"arm/right\" starts 20 mm inside \"arm/left\"; they do not touch"));
+  EXPECT_TRUE(find("    self_collision: true").may_touch);
+  EXPECT_TRUE(find("", "pairs: [{bodies: [arm/left, arm/right], enabled: true}]").may_touch);
+  // other settings of the pair remain
+  EXPECT_FALSE(find("", "pairs: [{bodies: [arm/left, arm/right], friction: 0.7}]").may_touch);
+  // a warning for all copies
+  const SceneResult copies =
+      Load("    template: true",
+           "instances: [{of: arm, poses: [{position: [0, 0, 0]}, {position: [2, 0, 0]}]}]");
+  EXPECT_FALSE(FindTouching(copies, "arm_0/left", "arm_0/right").may_touch);
+  const Touching second = FindTouching(copies, "arm_1/left", "arm_1/right");
+  EXPECT_FALSE(second.may_touch);
+  EXPECT_EQ(second.messages.find("starts"), second.messages.rfind("starts"));
+}
+
+// What lies on a table in the same file is not part of its tree.
+TEST_F(RobotScene, BodiesOfDifferentTreesTouchWhereverTheyStart) {
+  std::ofstream(folder_ / "arm.urdf")
+      << "<mujoco><worldbody><body name=\"table\"><geom type=\"box\" size=\"1 1 0.1\"/></body>"
+         "<body name=\"mug\" pos=\"0 0 0.11\"><freejoint/><geom size=\"0.05\"/></body>"
+         "</worldbody></mujoco>";
+  const Touching touching = FindTouching(Load(""), "arm/table", "arm/mug");
+  EXPECT_TRUE(touching.may_touch);
+  EXPECT_THAT(touching.messages, HasSubstr("they part at contact.recovery_speed"));
+}
+
 TEST_F(RobotScene, ATemplateIsCopied) {
   const auto model =
       Build("    template: true",
