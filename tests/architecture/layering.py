@@ -78,7 +78,7 @@ LIBRARIES = {
     "protobuf": (r"google/protobuf/|google/rpc/", r"protobuf::", ["physics/scene", "server", "clients"]),
     "yaml-cpp": (r"yaml-cpp/", r"yaml-cpp$", ["physics/scene", "server/auth"]),
     "assimp": (r"assimp/", r"\$\{ASSIMP_LIBRARY\}", ["physics/scene"]),
-    "meshoptimizer": (r"meshoptimizer\.h$", r"meshoptimizer::", ["server/stream"]),
+    "meshoptimizer": (r"meshoptimizer\.h$", r"meshoptimizer::", ["physics/scene", "server/stream"]),
     "tinyxml2": (r"tinyxml2\.h$", r"\$\{TINYXML2_LIBRARY\}", ["physics/scene"]),
     "gRPC": (r"grpc(pp)?/", r"gRPC::|proto/stubs$", ["server/rpc", "clients/cpp"]),
     "Qhull": (r"libqhull_r/", r"\$\{QHULL_LIBRARY\}", ["physics/geometry"]),

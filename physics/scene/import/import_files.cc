@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include <Eigen/Geometry>
 
 #include "physics/geometry/meshing/surface/surface_thickness.h"
@@ -202,7 +203,9 @@ class SceneWriter {
     if (tips.empty()) return;
     absl::StrAppend(&robots_, "    controllers:   # drag the link, and its joints follow\n");
     for (const std::string& tip : tips) {
-      absl::StrAppend(&robots_, "      - {name: ", InQuotes(tip),
+      // names of controllers follow that of their robot and a /
+      const std::string name = absl::StrReplaceAll(tip, {{"/", "_"}});
+      absl::StrAppend(&robots_, "      - {name: ", InQuotes(name),
                       ", differential_ik: {link: ", InQuotes(tip), "}}\n");
     }
   }

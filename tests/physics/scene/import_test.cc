@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -95,6 +96,16 @@ TEST(Import, ARobotIsHeldAtItsRestPoseOnAFloor) {
                                  [](const Body& body) { return body.name == "arm/base"; });
   ASSERT_NE(base, model.bodies.end());
   EXPECT_NEAR(base->X_WB.p.z(), 0.1, 1e-12);
+}
+
+TEST(Import, LinksMayHaveSlashesInTheirNames) {
+  const RobotFolder folder;
+  const std::string text = absl::StrReplaceAll(Arm(), {{"\"hand\"", "\"tool/hand\""}});
+  const SceneResult result = LoadSceneFile(folder.Write("arm.urdf", text));
+  ExpectLoads(result);
+  ASSERT_TRUE(result.ok());
+  ASSERT_THAT(result.model->controllers, SizeIs(1));
+  EXPECT_EQ(result.model->controllers[0].name, "arm/tool_hand");
 }
 
 TEST(Import, TipsAreTheEndsOfLongBranches) {

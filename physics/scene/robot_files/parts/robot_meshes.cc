@@ -15,6 +15,7 @@
 #include "physics/geometry/triangle_bvh.h"
 #include "physics/scene/mesh_files/surface_mesh_files.h"
 #include "physics/scene/mesh_files/volume_mesh_files.h"
+#include "physics/scene/robot_files/parts/coarse_surface.h"
 #include "physics/scene/textures/image_file.h"
 
 namespace pliant::physics {
@@ -23,6 +24,7 @@ namespace {
 using Eigen::Vector3d;
 
 constexpr double kConcave = 0.1;  // a hull larger than its mesh by more cannot replace it
+constexpr std::size_t kTrianglesToCut = 3000;
 constexpr int kMaxTrianglesToCut = 200'000;
 constexpr double kMaxCoordinate = 1e6;  // [m]
 
@@ -240,8 +242,10 @@ std::vector<RobotShape> RobotMeshes::Decompose(const SurfaceMesh& surface, doubl
                      " larger, is used. Give a coarser mesh, or primitives"));
     return {};
   }
-  const auto parts =
-      DecomposeConvex(*surface.mesh, {.tolerance = kConcave, .max_pieces = request.max_pieces});
+  // the time to cut a surface grows with its triangles, of which few tell where to cut
+  const std::optional<TriangleMesh> coarse = MakeCoarseSurface(*surface.mesh, kTrianglesToCut);
+  const auto parts = DecomposeConvex(coarse.has_value() ? *coarse : *surface.mesh,
+                                     {.tolerance = kConcave, .max_pieces = request.max_pieces});
   if (!parts.ok()) return {};
   std::vector<RobotShape> shapes;
   for (const TriangleMesh& piece : parts->pieces) {
