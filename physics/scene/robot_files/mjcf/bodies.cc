@@ -321,13 +321,21 @@ class BodyWalker {
       return;
     }
     whole->world_link = part->model.world_link;
-    const auto add_names = [&](const auto& from, auto* to) {
-      to->insert(from.begin(), from.end());
+    const auto add_names = [&](const char* kind, const auto& from, auto* to) {
+      for (const auto& [added, value] : from) {
+        if (to->emplace(added, value).second) continue;
+        log_->Error(element.place,
+                    absl::StrCat(element.Label(), ": ", kind, " \"", added,
+                                 "\": the name is already taken. Give the attachment a prefix"));
+        incomplete_ = true;
+        return;
+      }
     };
-    add_names(part->model.bodies, &whole->bodies);
-    add_names(part->model.joints, &whole->joints);
-    add_names(part->model.sites, &whole->sites);
-    add_names(part->model.ambiguous_sites, &whole->ambiguous_sites);
+    add_names("body", part->model.bodies, &whole->bodies);
+    add_names("joint", part->model.joints, &whole->joints);
+    add_names("site", part->model.sites, &whole->sites);
+    whole->ambiguous_sites.insert(part->model.ambiguous_sites.begin(),
+                                  part->model.ambiguous_sites.end());
     whole->attached.push_back(std::move(part));
   }
 

@@ -460,6 +460,10 @@ TEST(Mjcf, ModelsOfOtherFilesAreAttached) {
               Contains(HasSubstr("model \"h\" has no body \"paw\"")));
   EXPECT_THAT(SayAll(ReadRobotFile(with("<attach model=\"foot\"/>")), true),
               Contains(HasSubstr("there is no model \"foot\" among the assets")));
+  EXPECT_THAT(SayAll(ReadRobotFile(with("<attach model=\"h\" body=\"palm\"/>"
+                                        "<attach model=\"h\" body=\"palm\"/>")),
+                     true),
+              Contains(HasSubstr("the name is already taken. Give the attachment a prefix")));
   // a model that attaches itself
   folder.Write("hands/hand.xml",
                "<mujoco><asset><model name=\"h\" file=\"hand.xml\"/></asset><worldbody><body "
