@@ -539,9 +539,9 @@ class UrdfReader {
     }
     const auto found = joints_.find(joint_element->Get("name"));
     if (found == joints_.end()) {
-      log_->Error(joint_element->place,
-                  absl::StrCat(element.Label(), ": there is no joint \"",
-                               joint_element->Get("name"), "\". Correct the name"));
+      log_->Mended(joint_element->place,
+                   absl::StrCat(element.Label(), ": is left out, because there is no joint \"",
+                                joint_element->Get("name"), "\". Correct the name"));
       return;
     }
     if (ambiguous_.contains(joint_element->Get("name"))) {

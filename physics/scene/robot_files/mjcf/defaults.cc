@@ -47,9 +47,15 @@ void MjcfDefaults::Read(const XmlElement& section, RobotLog* log) {
   std::string name = section.Get("class");
   if (name.empty()) name = "main";
   if (name != "main") {
-    log->Error(section.place, absl::StrCat("<default> class: \"", name,
-                                           "\" is outside the main <default>; expected it inside"));
-    return;
+    log->Mended(section.place, absl::StrCat("<default> class: \"", name,
+                                            "\" is outside the main <default>; it is read as one "
+                                            "inside it"));
+    if (classes_.contains(name)) {
+      log->Error(section.place,
+                 absl::StrCat("<default> class: \"", name, "\" is already taken. Rename one"));
+      return;
+    }
+    classes_[name].parent = "main";
   }
   ReadClass(section, name, 0, log);
 }

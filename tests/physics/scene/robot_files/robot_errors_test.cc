@@ -381,6 +381,31 @@ TEST(RobotMends, AReductionWithoutANumberIsOne) {
   EXPECT_EQ(JointOf(ReadGood(urdf), "j").gear_ratio, 1);
 }
 
+TEST(RobotMends, ATransmissionOfNoJointIsLeftOut) {
+  const std::string urdf =
+      RobotText(LinkText("a") + LinkText("b") + JointText("j", "a", "b") +
+                "<transmission name=\"t\"><type>transmission_interface/SimpleTransmission</type>"
+                "<joint name=\"ghost\"/><actuator name=\"m\"/></transmission>");
+  EXPECT_THAT(WarningsOf(urdf),
+              ElementsAre(HasSubstr("is left out, because there is no joint \"ghost\"")));
+  EXPECT_TRUE(ReadGood(urdf).actuators.empty());
+  EXPECT_THAT(ErrorsOf(urdf, {.strict = true}), SizeIs(1));
+}
+
+TEST(RobotMends, ADefaultClassOutsideTheMainOneIsReadAsOneInside) {
+  const auto with = [](const std::string& more) {
+    return "<mujoco><default><geom density=\"10\"/></default><default class=\"c\"><geom "
+           "size=\"0.5\"/></default>" +
+           more +
+           "<worldbody><body><geom class=\"c\" type=\"box\" size=\"1 1 1\"/></body>"
+           "</worldbody></mujoco>";
+  };
+  EXPECT_THAT(WarningsOf(with("")), ElementsAre(HasSubstr("is outside the main <default>")));
+  EXPECT_NEAR(ReadGood(with("")).links[0].mass, 80, 1e-12);
+  EXPECT_THAT(ErrorsOf(with("<default class=\"c\"/>")),
+              Contains(HasSubstr("\"c\" is already taken")));
+}
+
 TEST(RobotMends, ShapesWithoutSizeAreLeftOut) {
   EXPECT_THAT(WarningsOf(BoxText("1 0 1")), Contains(HasSubstr("size of 0 is left out")));
   EXPECT_THAT(ReadGood(BoxText("1 0 1")).links[0].collisions, IsEmpty());
