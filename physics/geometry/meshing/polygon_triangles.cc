@@ -40,11 +40,11 @@ std::vector<Vector2d> Project(std::span<const Vector3d> corners) {
 
 }  // namespace
 
-void CutPolygon(std::span<const Vector3d> corners, std::vector<std::array<int, 3>>* triangles) {
+bool CutPolygon(std::span<const Vector3d> corners, std::vector<std::array<int, 3>>* triangles) {
   triangles->clear();
   if (corners.size() == 3) {
     triangles->push_back({0, 1, 2});
-    return;
+    return true;
   }
   std::vector<int> left(corners.size());
   std::iota(left.begin(), left.end(), 0);
@@ -83,6 +83,7 @@ void CutPolygon(std::span<const Vector3d> corners, std::vector<std::array<int, 3
   }
   for (std::size_t i = 2; i < left.size(); ++i)
     triangles->push_back({left[0], left[i - 1], left[i]});
+  return left.size() == corners.size();
 }
 
 }  // namespace pliant::physics

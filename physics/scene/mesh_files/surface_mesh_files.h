@@ -34,6 +34,7 @@ struct SurfaceMeshFile {
   std::vector<std::string> warnings;  // changes to the mesh, each with the file's name
   // Triangles with the corners of others, which `mesh` leaves out.
   std::vector<std::array<int, 3>> repeated = {};
+  int concave_polygons = 0;  // of the file, of which other programs may make other triangles
   // Parts for drawing, from ReadVisualSurface; none without colours and textures.
   std::vector<VisualPart> parts = {};
   std::vector<TextureSource> textures = {};

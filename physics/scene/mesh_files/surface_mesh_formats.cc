@@ -375,7 +375,7 @@ absl::StatusOr<SurfaceMeshFile> ReadObj(std::string_view bytes, const std::strin
       if (face.size() < 3) ++short_faces;
       corners.clear();
       for (const int vertex : face) corners.push_back(mesh.vertices[vertex]);
-      CutPolygon(corners, &triangles);
+      file.concave_polygons += !CutPolygon(corners, &triangles);
       for (const auto& [a, b, c] : triangles) {
         mesh.triangles.push_back({face[a], face[b], face[c]});
         if (companions)

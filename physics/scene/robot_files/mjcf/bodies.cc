@@ -32,6 +32,7 @@ struct Mass {
   double mass = 0;
   Vector3d center = Vector3d::Zero();
   Matrix3d inertia = Matrix3d::Zero();
+  std::set<std::string> doubts;  // see MjcfGeom
 
   void Add(double m, const Vector3d& c, const Matrix3d& I) {
     const double total = mass + m;
@@ -234,6 +235,7 @@ class BodyWalker {
     if (geoms != nullptr && made.group >= model_->settings.first_inertia_group &&
         made.group <= model_->settings.last_inertia_group) {
       geoms->Add(made.mass, made.center, made.inertia);
+      if (!made.doubt.empty()) geoms->doubts.insert(made.doubt);
     }
   }
 
@@ -511,6 +513,7 @@ class BodyWalker {
       link->p_BoBcm = geoms.center;
       link->inertia = geoms.inertia;
       link->has_inertia = geoms.mass > 0;
+      for (const std::string& doubt : geoms.doubts) log_->WarnOnce(body.place, doubt);
     } else if (inertial != nullptr) {
       ReadInertial(*inertial, X_BF, moves, link);
     } else {

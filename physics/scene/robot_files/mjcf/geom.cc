@@ -231,6 +231,14 @@ class GeomReader {
       log_->LeftOut(geom_.place, "shellinertia of a geom", "its mass is spread over the volume");
     if (!(unit.volume > 0) || !(mass > 0)) return;
     const RigidTransform& X = shape.shape.X_BS;
+    if (mesh_ != nullptr && mesh_->inertia != MjcfMeshInertia::kConvex) {
+      const int concave = model_->meshes->CountConcavePolygons(mesh_->request);
+      if (concave > 0) {
+        result->doubt = absl::StrCat(mesh_->request.what, ": has ", concave,
+                                     " concave polygons, of which other programs may make other "
+                                     "triangles, and another mass");
+      }
+    }
     result->mass = mass;
     result->center = X * unit.center;
     result->inertia = mass / unit.volume * (X.R * unit.inertia * X.R.transpose());

@@ -114,6 +114,7 @@ struct MjcfGeom {
   double mass = 0;
   Eigen::Vector3d center = Eigen::Vector3d::Zero();
   Eigen::Matrix3d inertia = Eigen::Matrix3d::Zero();  // about the centre
+  std::string doubt;  // why other programs may find another mass; else empty
   int group = 0;
 };
 // X_BG is the pose of the frame in which the geom is given.

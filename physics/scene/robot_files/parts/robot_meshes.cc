@@ -124,6 +124,13 @@ TriangleMesh RobotMeshes::ReadTriangles(const MeshRequest& request) {
   return mesh;
 }
 
+int RobotMeshes::CountConcavePolygons(const MeshRequest& request) {
+  const absl::StatusOr<std::string> path = Find(request);
+  if (!path.ok()) return 0;
+  const auto surface = ReadSurface(*path);
+  return surface.ok() ? (*surface)->concave_polygons : 0;
+}
+
 bool RobotMeshes::IsFlat(const MeshRequest& request) {
   const TriangleMesh mesh = ReadTriangles(request);
   return !mesh.vertices.empty() && !CalcConvexHull(mesh.vertices).ok();

@@ -48,6 +48,8 @@ class RobotMeshes {
   // The triangles of a surface as the file has them, repeated ones too, without the scale; none
   // when it cannot be read.
   TriangleMesh ReadTriangles(const MeshRequest& request);
+  // Number of polygons of the file that are not convex.
+  int CountConcavePolygons(const MeshRequest& request);
 
   // The shapes of a collision mesh, `shape` repeated with the geometry filled in; as a SurfaceMesh
   // when the link is fixed on the world and the mesh closed. Empty, with errors, when there is no

@@ -386,6 +386,24 @@ TEST(Mjcf, TheMassOfAMeshIsWhereItsAssetSays) {
   EXPECT_LT((shell.p_BoBcm - Vector3d(0.4, 0.5, 0.5)).norm(), 1e-12);
   EXPECT_LT((shell.inertia.diagonal() - Vector3d(1.5, 1.28333333, 1.28333333)).norm(), 2e-8);
 
+  // a face that other programs might cut otherwise, where the mass follows from it
+  folder.Write("l.obj",
+               "v 0 0 0\nv 2 0 0\nv 2 1 0\nv 1 1 0\nv 1 2 0\nv 0 2 0\nv 0 0 1\nv 2 0 1\nv 2 1 1\n"
+               "v 1 1 1\nv 1 2 1\nv 0 2 1\nf 6 5 4 3 2 1\nf 7 8 9 10 11 12\nf 1 2 8 7\n"
+               "f 2 3 9 8\nf 3 4 10 9\nf 4 5 11 10\nf 5 6 12 11\nf 6 1 7 12\n");
+  const auto warnings_of = [&](const std::string& asset, const std::string& body) {
+    return SayAll(
+        ReadRobotFile(folder.Write(
+            "m.xml", absl::StrCat("<mujoco><asset><mesh name=\"m\" file=\"l.obj\" ", asset,
+                                  "/></asset><worldbody><body>", body,
+                                  "<geom type=\"mesh\" mesh=\"m\"/></body></worldbody></mujoco>"))),
+        false);
+  };
+  EXPECT_THAT(warnings_of("", ""), Contains(HasSubstr("has 2 concave polygons")));
+  EXPECT_THAT(warnings_of("inertia=\"convex\"", ""), IsEmpty());
+  EXPECT_THAT(warnings_of("", "<inertial pos=\"0 0 0\" mass=\"1\" diaginertia=\"1 1 1\"/>"),
+              IsEmpty());
+
   const std::string text =
       "<mujoco><asset><mesh name=\"m\" file=\"open.obj\" inertia=\"solid\"/></asset>"
       "<worldbody><body><geom type=\"mesh\" mesh=\"m\"/></body></worldbody></mujoco>";
