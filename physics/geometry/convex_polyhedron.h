@@ -16,8 +16,9 @@ struct ConvexPolyhedron {
   std::vector<int> face_starts{0};       // one entry more than faces
   std::vector<int> face_vertices;        // counter-clockwise from outside
 
-  // Of a hull with many vertices, for FindSupport; else empty. Vertices that share an edge, and for
-  // the cells of a cube around the origin the vertex furthest along the cell's centre.
+  // FindSupport uses these for hulls with many vertices; they are empty for others. Each vertex has
+  // the list of those that share an edge with it. Each cell on the sides of a cube around the
+  // origin has the vertex that is furthest along the direction of the cell's centre.
   std::vector<int> neighbor_starts, neighbors;
   std::vector<int> seeds;
 

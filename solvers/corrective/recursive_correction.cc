@@ -78,9 +78,9 @@ constexpr double kStalled = 0.9;
 constexpr int kMaxStalls = 2;
 // Maximum number of recursions after the tolerance is met.
 constexpr int kMaxRefinements = 2;
-// Where contacts move too fast by the error of their impulses, refinements take proximal steps with
-// this R, and tighten the tolerance by this factor at most: light bodies that carry heavy ones move
-// against a compliance much below their own, and larger R would take many steps.
+// If contacts move too fast by the error of their impulses, refinements take proximal steps with
+// this R, and tighten the tolerance by this factor at most. The compliance of light bodies under
+// heavy ones is much below that of each contact, so a larger R would take many steps.
 constexpr double kRefinedProximal = 1e-6, kMinRefinement = 1e-2;
 // Maximum number of accelerated recursions without a new smallest residual.
 constexpr int kStagnationLimit = 8;

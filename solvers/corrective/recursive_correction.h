@@ -200,7 +200,7 @@ class RecursiveCorrection {
   // Relinearises all contacts at y; impulses in world axes are kept, clipped to the new cones.
   void UpdateAll(const MappingCompliance& compliance, double h, CorrectiveProblem* problem,
                  Relinearisation* geometry);
-  // How one linearisation is solved; see FixedLinearisation.
+  // Says how accurately one linearisation is solved, as FixedLinearisation does.
   struct Accuracy {
     bool is_exact;
     double tolerance, proximal;

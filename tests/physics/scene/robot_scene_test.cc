@@ -259,7 +259,7 @@ TEST_F(RobotScene, LinksThatStartInsideEachOtherDoNotTouch) {
   EXPECT_EQ(second.messages.find("starts"), second.messages.rfind("starts"));
 }
 
-// What lies on a table in the same file is not part of its tree.
+// A mug on a table belongs to another tree than the table, although one file has both.
 TEST_F(RobotScene, BodiesOfDifferentTreesTouchWhereverTheyStart) {
   std::ofstream(folder_ / "arm.urdf")
       << "<mujoco><worldbody><body name=\"table\"><geom type=\"box\" size=\"1 1 0.1\"/></body>"

@@ -74,6 +74,7 @@ void ReadMesh(const XmlElement& source, MjcfModel* model) {
   asset.request.place = mesh.place;
   asset.request.use = MeshUse::kHull;
   asset.request.what = absl::StrCat("mesh \"", name, "\"");
+  asset.request.if_flat = "it is shown, touches nothing and has no mass";
 
   const XmlValue inertia = AttributeOf(mesh, "inertia");
   if (inertia.text != nullptr) {

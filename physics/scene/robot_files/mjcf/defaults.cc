@@ -10,10 +10,6 @@ namespace {
 
 constexpr int kMaxClassDepth = 64;
 
-bool IsOneOf(const std::string& name, std::initializer_list<const char*> names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 bool IsRotation(const std::string& attribute) {
   return IsOneOf(attribute, {"quat", "axisangle", "euler", "xyaxes", "zaxis"});
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -28,7 +29,6 @@ class GeomReader {
     int type = 1, affinity = 1;
     ReadInteger(AttributeOf(geom_, "contype"), &type, log_, 0, 0x7fffffff);
     ReadInteger(AttributeOf(geom_, "conaffinity"), &affinity, log_, 0, 0x7fffffff);
-    touches_ = type != 0 || affinity != 0;
     std::vector<RobotShape> shapes = ReadShapes();
     if (shapes.empty() && !is_flat_) return result;
     ReadInteger(AttributeOf(geom_, "group"), &result.group, log_, 0, 30);
@@ -49,7 +49,7 @@ class GeomReader {
     }
     if (geom_.Find("fluidshape") != nullptr) log_->LeftOut(geom_.place, "fluidshape of a geom");
     if (result.group <= kLastVisibleGroup) result.visuals = MakeVisuals(shapes);
-    if (touches_) result.collisions = std::move(shapes);
+    if (type != 0 || affinity != 0) result.collisions = std::move(shapes);
     return result;
   }
 
@@ -121,17 +121,12 @@ class GeomReader {
       return {};
     }
     shape_.shape.X_BS = shape_.shape.X_BS * asset.X;
-    is_flat_ = !asset.inlined.has_value() && model_->meshes->IsFlat(asset.request);
-    if (is_flat_) {
-      log_->Mended(
-          geom_.place,
-          absl::StrCat(asset.request.what,
-                       " encloses no volume; it is shown, touches nothing and has no mass"));
-      return {};
-    }
-    return asset.inlined.has_value()
-               ? model_->meshes->MakeCollisions(*asset.inlined, asset.request, shape_, false)
-               : model_->meshes->MakeCollisions(asset.request, shape_, false);
+    std::vector<RobotShape> shapes =
+        asset.inlined.has_value()
+            ? model_->meshes->MakeCollisions(*asset.inlined, asset.request, shape_, false)
+            : model_->meshes->MakeCollisions(asset.request, shape_, false);
+    is_flat_ = shapes.empty() && log_->ok();
+    return shapes;
   }
 
   // Reads `size`; for a geom given by its end points, the length replaces the last number.
@@ -204,12 +199,24 @@ class GeomReader {
   }
 
   // Mass properties for a density of 1, in the frame of the shape.
-  MassProperties CalcUnitMass(const Geometry& geometry) {
+  MassProperties CalcUnitMass(const Geometry& geometry, std::string* doubt) {
     if (mesh_ == nullptr || mesh_->inertia == MjcfMeshInertia::kConvex)
       return CalcMassProperties(geometry);
-    const TriangleMesh mesh = mesh_->inlined.has_value()
-                                  ? *mesh_->inlined
-                                  : model_->meshes->ReadTriangles(mesh_->request);
+    const std::shared_ptr<const SurfaceMeshFile> surface =
+        mesh_->inlined.has_value() ? nullptr : model_->meshes->FindSurface(mesh_->request);
+    if (surface != nullptr && surface->concave_polygons > 0) {
+      *doubt = absl::StrCat(mesh_->request.what, ": has ", surface->concave_polygons,
+                            " concave polygons, of which other programs may make other "
+                            "triangles, and another mass");
+    }
+    TriangleMesh mesh;
+    if (mesh_->inlined.has_value()) {
+      mesh = *mesh_->inlined;
+    } else if (surface != nullptr) {
+      mesh = surface->mesh;
+      mesh.triangles.insert(mesh.triangles.end(), surface->repeated.begin(),
+                            surface->repeated.end());
+    }
     // vertices without triangles are their hull
     if (mesh.triangles.empty()) return CalcMassProperties(geometry);
     MassProperties unit = CalcMeshMass(mesh, mesh_->request.scale, mesh_->inertia);
@@ -222,7 +229,7 @@ class GeomReader {
 
   void ReadMass(const std::vector<RobotShape>& shapes, MjcfGeom* result) {
     const RobotShape& shape = shapes[0];
-    const MassProperties unit = CalcUnitMass(shape.shape.geometry);
+    const MassProperties unit = CalcUnitMass(shape.shape.geometry, &result->doubt);
     double density = kDensity;
     ReadNumber(AttributeOf(geom_, "density"), &density, log_, Range::kNotNegative);
     double mass = density * unit.volume;
@@ -231,14 +238,6 @@ class GeomReader {
       log_->LeftOut(geom_.place, "shellinertia of a geom", "its mass is spread over the volume");
     if (!(unit.volume > 0) || !(mass > 0)) return;
     const RigidTransform& X = shape.shape.X_BS;
-    if (mesh_ != nullptr && mesh_->inertia != MjcfMeshInertia::kConvex) {
-      const int concave = model_->meshes->CountConcavePolygons(mesh_->request);
-      if (concave > 0) {
-        result->doubt = absl::StrCat(mesh_->request.what, ": has ", concave,
-                                     " concave polygons, of which other programs may make other "
-                                     "triangles, and another mass");
-      }
-    }
     result->mass = mass;
     result->center = X * unit.center;
     result->inertia = mass / unit.volume * (X.R * unit.inertia * X.R.transpose());
@@ -248,8 +247,7 @@ class GeomReader {
   const RigidTransform& X_BF_;
   MjcfModel* model_;
   RobotLog* log_;
-  bool touches_ = true;   // other geoms
-  bool is_flat_ = false;  // a mesh without a volume
+  bool is_flat_ = false;  // a mesh without a volume, which is shown
   RobotShape shape_;
   const MjcfMesh* mesh_ = nullptr;
 };

@@ -10,7 +10,7 @@
 
 namespace pliant::physics {
 
-// Where a mesh asset of MJCF has its mass: its attribute `inertia`.
+// The attribute `inertia` of a mesh asset says where the mesh has its mass.
 enum class MjcfMeshInertia {
   kLegacy,  // in the tetrahedra between the triangles and their centroid, all counted as positive
   kExact,   // in the volume that it encloses

@@ -1,7 +1,5 @@
 #include "physics/scene/robot_files/mjcf/mjcf.h"
 
-#include <algorithm>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -21,13 +19,11 @@ constexpr std::size_t kMaxAttachedElements = 1'000'000;
 
 // Prefixes the names of what a model has, and references to it.
 void AddPrefix(const std::string& prefix, XmlElement* element) {
-  static const char* const kReferring[] = {"name",   "joint",   "joint1", "joint2", "jointinparent",
-                                           "body1",  "body2",   "site",   "site1",  "site2",
-                                           "tendon", "tendon1", "tendon2"};
   const bool is_attach = element->name == "attach";
   for (XmlAttribute& attribute : element->attributes) {
-    const bool refers = std::any_of(std::begin(kReferring), std::end(kReferring),
-                                    [&](const char* name) { return attribute.name == name; });
+    const bool refers = IsOneOf(
+        attribute.name, {"name", "joint", "joint1", "joint2", "jointinparent", "body1", "body2",
+                         "site", "site1", "site2", "tendon", "tendon1", "tendon2"});
     // an attached model keeps its name, and gets both prefixes
     if (is_attach ? attribute.name == "prefix" : refers) attribute.value.insert(0, prefix);
   }
@@ -62,13 +58,10 @@ std::vector<const XmlElement*> FindSections(const XmlElement& root, const char* 
 }
 
 void ReadMjcfPreamble(const XmlElement& root, MjcfModel* model) {
-  static const char* const kKnown[] = {"compiler", "default",  "asset",     "worldbody",
-                                       "contact",  "equality", "tendon",    "actuator",
-                                       "keyframe", "visual",   "statistic", "size"};
   for (const XmlElement& child : root.children) {
-    const bool known = std::any_of(std::begin(kKnown), std::end(kKnown),
-                                   [&](const char* name) { return child.name == name; });
-    if (known) continue;
+    if (IsOneOf(child.name, {"compiler", "default", "asset", "worldbody", "contact", "equality",
+                             "tendon", "actuator", "keyframe", "visual", "statistic", "size"}))
+      continue;
     model->log->LeftOut(
         child.place, absl::StrCat("<", child.name, ">"),
         child.name == "option" ? "gravity, time step and solver are those of the scene" : "");
@@ -111,11 +104,10 @@ std::unique_ptr<MjcfModel::Attached> AttachMjcfModel(const XmlElement& attach,
   made.attached_elements = model.attached_elements;
   made.is_partial = model.is_partial || attach.Find("body") != nullptr;
   ReadMjcfPreamble(part->root, &made);
-  static const char* const kNamed[] = {"worldbody", "contact", "equality", "tendon", "actuator"};
   for (XmlElement& section : part->root.children) {
-    if (std::any_of(std::begin(kNamed), std::end(kNamed),
-                    [&](const char* named) { return section.name == named; }))
-      for (XmlElement& child : section.children) AddPrefix(attach.Get("prefix"), &child);
+    if (!IsOneOf(section.name, {"worldbody", "contact", "equality", "tendon", "actuator"}))
+      continue;
+    for (XmlElement& child : section.children) AddPrefix(attach.Get("prefix"), &child);
   }
   return part;
 }

@@ -82,8 +82,8 @@ struct MjcfModel {
   RigidTransform PoseOf(int link) const { return link < 0 ? RigidTransform() : X_WB[link]; }
 };
 
-// A copy of a submodel, in whose tree names and references have the prefix of the attachment. Names
-// of its bodies, joints and sites are known to the model that it is attached to, too.
+// A copy of a submodel. Names and references in its tree have the prefix of the attachment. The
+// model that it is attached to knows the names of its bodies, joints and sites, too.
 struct MjcfModel::Attached {
   XmlElement root;
   MjcfModel model;

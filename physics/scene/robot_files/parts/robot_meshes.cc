@@ -113,27 +113,11 @@ absl::StatusOr<std::shared_ptr<const SurfaceMeshFile>> RobotMeshes::ReadSurface(
   return surfaces_.emplace(path, read()).first->second;
 }
 
-TriangleMesh RobotMeshes::ReadTriangles(const MeshRequest& request) {
+std::shared_ptr<const SurfaceMeshFile> RobotMeshes::FindSurface(const MeshRequest& request) {
   const absl::StatusOr<std::string> path = Find(request);
-  if (!path.ok()) return {};
+  if (!path.ok()) return nullptr;
   const auto surface = ReadSurface(*path);
-  if (!surface.ok()) return {};
-  TriangleMesh mesh = (*surface)->mesh;
-  mesh.triangles.insert(mesh.triangles.end(), (*surface)->repeated.begin(),
-                        (*surface)->repeated.end());
-  return mesh;
-}
-
-int RobotMeshes::CountConcavePolygons(const MeshRequest& request) {
-  const absl::StatusOr<std::string> path = Find(request);
-  if (!path.ok()) return 0;
-  const auto surface = ReadSurface(*path);
-  return surface.ok() ? (*surface)->concave_polygons : 0;
-}
-
-bool RobotMeshes::IsFlat(const MeshRequest& request) {
-  const TriangleMesh mesh = ReadTriangles(request);
-  return !mesh.vertices.empty() && !CalcConvexHull(mesh.vertices).ok();
+  return surface.ok() ? *surface : nullptr;
 }
 
 std::vector<RobotShape> RobotMeshes::MakeCollisions(const MeshRequest& request,
@@ -210,11 +194,9 @@ std::vector<RobotShape> RobotMeshes::MakePieces(const TriangleMesh& mesh, const 
 
   absl::StatusOr<TriangleMesh> hull = CalcConvexHull(mesh.vertices);
   if (!hull.ok()) {
-    log_->Mended(
-        request.place,
-        absl::StrCat(request.what, ": ", name, " encloses no volume (", hull.status().message(),
-                     "); it touches nothing and has no mass. Give a solid, or a primitive "
-                     "such as a thin box"));
+    log_->Mended(request.place, absl::StrCat(request.what, ": ", name, " encloses no volume (",
+                                             hull.status().message(), "); ", request.if_flat,
+                                             ". Give a solid, or a primitive such as a thin box"));
     return {};
   }
   if (!surface.has_value() && !mesh.triangles.empty() && request.use != MeshUse::kHull) {

@@ -35,6 +35,7 @@ struct MeshRequest {
   int max_pieces = 32;
   FilePlace place;
   std::string what;  // for messages: `link "wrist": collision mesh`
+  std::string if_flat = "it touches nothing and has no mass";  // for messages
 };
 
 // Reads the meshes of a robot, each file once.
@@ -42,14 +43,8 @@ class RobotMeshes {
  public:
   RobotMeshes(RobotFiles* files, RobotLog* log) : files_(files), log_(log) {}
 
-  // Whether the vertices of a mesh lie in a plane. False, without errors, when it cannot be read.
-  bool IsFlat(const MeshRequest& request);
-
-  // The triangles of a surface as the file has them, repeated ones too, without the scale; none
-  // when it cannot be read.
-  TriangleMesh ReadTriangles(const MeshRequest& request);
-  // Number of polygons of the file that are not convex.
-  int CountConcavePolygons(const MeshRequest& request);
+  // The surface in the file of a mesh, without the scale; null when it cannot be read.
+  std::shared_ptr<const SurfaceMeshFile> FindSurface(const MeshRequest& request);
 
   // The shapes of a collision mesh, `shape` repeated with the geometry filled in; as a SurfaceMesh
   // when the link is fixed on the world and the mesh closed. Empty, with errors, when there is no

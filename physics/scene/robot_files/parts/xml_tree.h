@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,6 +48,10 @@ std::optional<XmlElement> ReadXml(std::string_view bytes, std::shared_ptr<const 
 
 // Reports attributes that were not read, on elements of which others were.
 void ReportUnreadAttributes(const XmlElement& element, RobotLog* log);
+
+inline bool IsOneOf(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
 
 // Number of elements in this subtree, including its root.
 std::size_t CountElements(const XmlElement& element);

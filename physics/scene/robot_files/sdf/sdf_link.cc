@@ -23,10 +23,6 @@ constexpr int kConeSides = 48;
 constexpr double kRigidStiffness = 1e10;  // [N/m]; files write such numbers for "rigid"
 constexpr int kAllBits = 0xffff;          // default of collide_bitmask
 
-bool IsOneOf(const std::string& name, std::initializer_list<const char*> names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 double ReadSize(const XmlElement& element, const char* child, RobotLog* log) {
   double size = 1;
   const XmlValue value = TextOfChild(element, child);
