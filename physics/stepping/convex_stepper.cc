@@ -8,13 +8,13 @@
 #include <tbb/enumerable_thread_specific.h>
 
 #include "physics/dynamics/parallel.h"
-#include "physics/spatial/trig.h"
 #include "physics/stepping/integrators/integrator.h"
 #include "physics/stepping/integrators/theta_method.h"
 #include "physics/stepping/report/step_timer.h"
 #include "physics/stepping/solve.h"
 #include "solvers/convex/law_residual.h"
 #include "solvers/convex/sap.h"
+#include "solvers/problem/near_rigid.h"
 
 namespace pliant::physics {
 namespace {
@@ -28,11 +28,6 @@ constexpr double kSlipSpeed = 1e-4;
 
 // steps with at most this many rows solve their islands on one thread
 constexpr int kMaxSerialRows = 64;
-
-// Near-rigid regularisation of a stiff row with compliance w (han2023 §IV; methods of SAP).
-double NearRigid(double w, double beta) {
-  return beta * beta * w / (4 * kPi * kPi);
-}
 
 // Fraction of the compression under its last impulse beyond which the overlap of a contact counts
 // as due to its load.
@@ -53,11 +48,10 @@ Vector3d Regularisation(const ConstraintSystem::Contact& contact, double beta, d
                                ? 1 / (h * contact.stiffness * (h + contact.relaxation_time))
                                : 0;
   const double R_t = sigma * w;
-  double R_n = NearRigid(w, beta);
-  if (impact > 0) {
-    const double through = std::min(kImpactOverlap / h, kImpactSpeed);
-    R_n = std::min(R_n, contact.W(2, 2) * through / impact);
-  }
+  double R_n = solvers::NearRigid(w, beta);
+  // slower impacts leave less anyway, also where the bodies cannot move along the normal (W_nn = 0)
+  const double through = std::min(kImpactOverlap / h, kImpactSpeed);
+  if (impact > through) R_n = std::min(R_n, contact.W(2, 2) * through / impact);
   return {R_t, R_t, std::max(R_n, compliant)};
 }
 
@@ -74,7 +68,7 @@ constexpr int kMaxRecoveryIterations = 2;
 ConvexProblem::Row Regularise(const ConstraintSystem::Row& constraint, const ConvexOptions& options,
                               double h) {
   const double w = constraint.W;
-  const double R = NearRigid(w, options.beta > 0 ? options.beta : FrameSet::kRigidBeta);
+  const double R = solvers::NearRigid(w, options.beta > 0 ? options.beta : FrameSet::kRigidBeta);
   ConvexProblem::Row row{};
   row.lower = h * constraint.lower;
   row.upper = h * constraint.upper;
@@ -207,10 +201,10 @@ class ConvexStepper final : public Stepper {
         }
       }
       added.friction = contact.friction;
-      // Overlap may remain, except for twice the compression under the last impulse: with less, a
-      // load would sink into the contact until its overlap is removed, and then sink again. If the
-      // overlap is much less than this compression, the last impulse was that of an impact.
-      const double loaded = overlap > kBearing * borne ? 2 * borne : 0;
+      // Overlap may remain, except for the compression under the last impulse: with less, a load
+      // would sink in; with more, contacts on a body that cannot move would press harder in every
+      // step. If the overlap is much less than this compression, the last impulse was an impact's.
+      const double loaded = overlap > kBearing * borne ? borne : 0;
       const double remains = std::clamp(overlap - loaded, 0.0, contact.allowed_overlap);
       // an open gap may close within the step; only then does the contact act
       added.v_hat = Vector3d(0, 0, overlap < 0 ? overlap / h : (overlap - remains) / relaxation);

@@ -11,6 +11,7 @@
 #include "solvers/corrective/correction_residual.h"
 #include "solvers/corrective/recursive_correction.h"
 #include "solvers/delassus/mapping_compliance.h"
+#include "solvers/problem/near_rigid.h"
 
 namespace pliant::physics {
 namespace {
@@ -105,7 +106,8 @@ class CorrectiveStepper final : public Stepper {
         // the step is judged by its residual at the end, not by that of the sweeps
         [&](int attempt) {
           timer.Lap(Phase::kSolve);
-          is_settled = stages_.system.blocks.empty() || correction_.result().converged;
+          is_settled =
+              stages_.system.blocks.empty() || (correction_.result().converged && !is_along_start_);
           report->residual = CalcEndResidual(h);
           timer.Lap(Phase::kCheck);
           keeps = !(report->residual <= tolerance) && is_settled && IsUnlimited() &&
@@ -334,6 +336,18 @@ class CorrectiveStepper final : public Stepper {
     if (Sweeps()) FindSprings();
   }
 
+  // Makes the rigid contacts near-rigid. Returns whether there are any.
+  bool Soften() {
+    const std::vector<ConstraintSystem::Contact>& contacts = stages_.system.contacts;
+    bool is_any = false;
+    for (std::size_t c = 0; c < contacts.size(); ++c) {
+      if (problem_.contacts[c].compliance > 0) continue;
+      problem_.contacts[c].compliance = solvers::NearRigid(contacts[c].W, FrameSet::kRigidBeta);
+      is_any = true;
+    }
+    return is_any;
+  }
+
   // Finds the impulses, from guess_ or, if `continues`, from the impulses and frames of the last
   // call.
   absl::Status Correct(const State& state, double h, bool continues, StepReport* report) {
@@ -369,15 +383,23 @@ class CorrectiveStepper final : public Stepper {
       recursions_left_ -= result.recursions;
       report->compromises[Compromise::kRecursionsOverPlan] +=
           std::max(0, result.recursions - options.recursions);
-      if (IsUnlimited() && !result.converged && result.residual > kMaxEndResidual) {
-        // solve with the directions at the start instead: with them, contacts gain no energy
-        ++report->compromises[Compromise::kStartDirections];
+      is_along_start_ = false;
+      const auto solve_along_start = [&] {
+        is_along_start_ = true;
         geometry_.Reset(&problem_);
         of_solver.scheme = solvers::CorrectionOptions::Scheme::kSingle;
         of_solver.begins_with_sweeps = of_solver.continues = false;
         guess_.assign(guess_.size(), Vector3d::Zero());
         correction_.Solve(compliance_, guess_, of_solver, &problem_, &geometry_, &newton_);
         record();
+      };
+      if (result.is_squeezed && Soften()) {
+        ++report->compromises[Compromise::kSoftened];
+        solve_along_start();
+      } else if (IsUnlimited() && !result.converged && result.residual > kMaxEndResidual) {
+        // solve with the directions at the start instead: with them, contacts gain no energy
+        ++report->compromises[Compromise::kStartDirections];
+        solve_along_start();
       }
       KeepFrames();
       if (!ReleaseSprings()) break;
@@ -408,6 +430,8 @@ class CorrectiveStepper final : public Stepper {
   std::vector<Vector3d> guess_;
   std::vector<Eigen::Matrix3d> frames_;  // of the impulses found
   int recursions_left_ = 0;              // in this step
+  // whether the last solve has only the directions at the start of the step
+  bool is_along_start_ = false;
   double sweep_tolerance_ = 0;
   double speed_ = 0;  // largest of the participants [m/s], [rad/s]
   StepSolution solution_;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "physics/dynamics/abilities/frames.h"
+#include "solvers/problem/near_rigid.h"
+
 namespace pliant::physics {
 
 using Eigen::Vector3d;
@@ -11,12 +14,15 @@ using solvers::ConvexProblem;
 using solvers::CorrectiveContact;
 using solvers::FixedLinearisation;
 using solvers::IslandView;
+using solvers::NonsmoothProblem;
 
 namespace {
 
 // Tolerances, relative to that of the impulses.
 constexpr double kStepTolerance = 0.1, kConeTolerance = 1e-2;
 constexpr int kMaxSteps = 30, kMaxConeIterations = 150;
+// Tolerance of the velocities, relative to the largest one, that show whether bodies are squeezed.
+constexpr double kSqueezeTolerance = 1e-6;
 
 }  // namespace
 
@@ -126,8 +132,9 @@ void NonsmoothLinearisation::StepProximally(const FixedLinearisation& given,
     (*impulses)[solved_[num_contacts_ + island.rows[k]]].z() = step_.row_gamma[k];
 }
 
-bool NonsmoothLinearisation::SolveOnCones(const FixedLinearisation& given, const IslandView& island,
-                                          std::vector<Vector3d>* impulses) {
+double NonsmoothLinearisation::PoseOnCones(const FixedLinearisation& given,
+                                           const IslandView& island,
+                                           std::span<const Vector3d> impulses) {
   const double h = given.h;
   cone_problem_.Clear();
   cone_problem_.h = h;
@@ -136,7 +143,7 @@ bool NonsmoothLinearisation::SolveOnCones(const FixedLinearisation& given, const
   row_guess_.clear();
   double scale = 0;  // largest velocity that an impulse causes or stops [m/s]
   const auto measure = [&](int i) {
-    scale = std::max(scale, given.diagonals[i](2, 2) * std::abs((*impulses)[i].z()));
+    scale = std::max(scale, given.diagonals[i](2, 2) * std::abs(impulses[i].z()));
     scale = std::max(scale, -given.displacements[i].z() / h);
   };
   // the problem's compliance is h² times that of impulses: h (v + R λ)
@@ -146,7 +153,7 @@ bool NonsmoothLinearisation::SolveOnCones(const FixedLinearisation& given, const
     measure(i);
     cone_problem_.contacts.push_back(
         {given.displacements[i].z(), h * h * contact.compliance, contact.friction});
-    contact_guess_.push_back((*impulses)[i] / h);
+    contact_guess_.push_back(impulses[i] / h);
   }
   for (const int k : island.rows) {
     const int i = solved_[num_contacts_ + k];
@@ -154,10 +161,20 @@ bool NonsmoothLinearisation::SolveOnCones(const FixedLinearisation& given, const
     measure(i);
     cone_problem_.rows.push_back(
         {given.displacements[i].z(), h * h * row.compliance, row.lower / h, row.upper / h});
-    row_guess_.push_back((*impulses)[i].z() / h);
+    row_guess_.push_back(impulses[i].z() / h);
   }
+  return scale;
+}
+
+bool NonsmoothLinearisation::SolveOnCones(const FixedLinearisation& given, const IslandView& island,
+                                          std::vector<Vector3d>* impulses) {
+  const double h = given.h, scale = PoseOnCones(given, island, *impulses);
   solvers::NonsmoothOptions options;
-  options.friction = solvers::NonsmoothOptions::Friction::kCone;
+  // with compliant contacts, the fixed point is fast and reliable
+  using Friction = solvers::NonsmoothOptions::Friction;
+  const bool is_compliant = std::ranges::any_of(
+      cone_problem_.contacts, [](const auto& contact) { return contact.compliance > 0; });
+  options.friction = is_compliant ? Friction::kFixedPointThenCone : Friction::kCone;
   options.newton_iterations = kMaxConeIterations;
   options.tolerance = kConeTolerance * given.tolerance * h * scale;
   if (!cone_newton_.Solve(cone_problem_, contact_guess_, row_guess_, options, &forces_))
@@ -167,6 +184,43 @@ bool NonsmoothLinearisation::SolveOnCones(const FixedLinearisation& given, const
   for (int k = 0; k < island.num_rows(); ++k)
     (*impulses)[solved_[num_contacts_ + island.rows[k]]].z() = h * forces_.row_forces[k];
   return true;
+}
+
+bool NonsmoothLinearisation::PressNearRigidly(const FixedLinearisation& given,
+                                              const IslandView& island, double stiffer,
+                                              std::vector<double>* pressed) {
+  const double h = given.h, scale = PoseOnCones(given, island, no_impulses_);
+  bool is_any_rigid = false;
+  for (int c = 0; c < island.num_contacts(); ++c) {
+    NonsmoothProblem::Contact& contact = cone_problem_.contacts[c];
+    if (contact.compliance > 0) continue;
+    contact.compliance =
+        stiffer * h * h *
+        solvers::NearRigid(given.diagonals[solved_[island.contacts[c]]], FrameSet::kRigidBeta);
+    is_any_rigid = true;
+  }
+  if (!is_any_rigid) return false;
+  solvers::NonsmoothOptions options;
+  options.tolerance = kSqueezeTolerance * h * scale;
+  if (!cone_newton_.Solve(cone_problem_, contact_guess_, row_guess_, options, &forces_))
+    return false;
+  pressed->clear();
+  for (int c = 0; c < island.num_contacts(); ++c) {
+    const Eigen::Matrix3d& W = given.diagonals[solved_[island.contacts[c]]];
+    pressed->push_back(h * W(2, 2) * forces_.contact_forces[c].z());
+  }
+  return forces_.converged;
+}
+
+bool NonsmoothLinearisation::IsSqueezed(const FixedLinearisation& given) {
+  MakeSystem(given);
+  FindIslands(system_, &islands_);
+  no_impulses_.assign(given.problem.contacts.size(), Vector3d::Zero());
+  return std::ranges::any_of(islands_.views, [&](const IslandView& island) {
+    return PressNearRigidly(given, island, 1, &pressed_) &&
+           PressNearRigidly(given, island, solvers::kStiffer, &harder_) &&
+           solvers::IsSqueezed(pressed_, harder_);
+  });
 }
 
 bool NonsmoothLinearisation::Solve(const FixedLinearisation& given,

@@ -25,12 +25,22 @@ class NonsmoothLinearisation final : public solvers::LinearisationSolver {
  public:
   bool Solve(const solvers::FixedLinearisation& given,
              std::vector<Eigen::Vector3d>* impulses) override;
+  bool IsSqueezed(const solvers::FixedLinearisation& given) override;
 
  private:
   // Fills the system. Its velocities are changes due to the impulses, with v* = 0.
   void MakeSystem(const solvers::FixedLinearisation& given);
   void StepProximally(const solvers::FixedLinearisation& given, const solvers::IslandView& island,
                       std::vector<Eigen::Vector3d>* impulses);
+  // Fills cone_problem_ and the guesses. Returns the largest velocity that an impulse causes or has
+  // to stop [m/s].
+  double PoseOnCones(const solvers::FixedLinearisation& given, const solvers::IslandView& island,
+                     std::span<const Eigen::Vector3d> impulses);
+  // Solves the linearisation with rigid contacts made near-rigid, with R times `stiffer`, and
+  // returns the normal impulses as speeds that each would cause alone. False if there are no rigid
+  // contacts, or the solver does not converge.
+  bool PressNearRigidly(const solvers::FixedLinearisation& given, const solvers::IslandView& island,
+                        double stiffer, std::vector<double>* pressed);
   bool SolveOnCones(const solvers::FixedLinearisation& given, const solvers::IslandView& island,
                     std::vector<Eigen::Vector3d>* impulses);
 
@@ -45,8 +55,8 @@ class NonsmoothLinearisation final : public solvers::LinearisationSolver {
   solvers::SapResult step_;
   // on the cones
   solvers::NonsmoothProblem cone_problem_;
-  std::vector<Eigen::Vector3d> contact_guess_;
-  std::vector<double> row_guess_;
+  std::vector<Eigen::Vector3d> contact_guess_, no_impulses_;
+  std::vector<double> row_guess_, pressed_, harder_;
   solvers::NonsmoothNewton cone_newton_;
   solvers::NonsmoothResult forces_;
 };

@@ -9,6 +9,7 @@
 #include "physics/stepping/solve.h"
 #include "solvers/nonsmooth/law_residual.h"
 #include "solvers/nonsmooth/nonsmooth_newton.h"
+#include "solvers/problem/near_rigid.h"
 
 namespace pliant::physics {
 namespace {
@@ -235,7 +236,11 @@ class NonsmoothStepper final : public Stepper {
     IslandSets sets;
     solvers::NonsmoothNewton solver;
     solvers::NonsmoothResult result;
-    bool solved = false;
+    // those of rigid contacts, which did not converge
+    solvers::NonsmoothResult rigid_result;
+    std::vector<NonsmoothProblem::Contact> rigid_contacts;
+    std::vector<double> pressed, harder;
+    bool solved = false, is_softened = false;
   };
 
   // Fills the island's problem; the initial forces are those of the last step, or of the last
@@ -268,10 +273,53 @@ class NonsmoothStepper final : public Stepper {
     }
   }
 
+  // Whether forces that satisfy the laws would be found if there were any; the paper's schemes
+  // often end before.
+  bool IsPatient() const {
+    return solver_options_.friction != solvers::NonsmoothOptions::Friction::kFixedPoint;
+  }
+
+  // Solves an island with its rigid contacts made near-rigid, with R times `stiffer`, and gets the
+  // normal impulses as speeds that each would cause alone. False if there are no rigid contacts, or
+  // the solver does not converge.
+  bool PressNearRigidly(const solvers::IslandView& island, double h, double stiffer, Work* work,
+                        std::vector<double>* pressed) const {
+    bool is_any_rigid = false;
+    for (std::size_t c = 0; c < island.contacts.size(); ++c) {
+      NonsmoothProblem::Contact& contact = work->problem.contacts[c];
+      contact.compliance = work->rigid_contacts[c].compliance;
+      if (contact.compliance > 0) continue;
+      contact.compliance =
+          stiffer * h * h * solvers::NearRigid(island.contact(c).W, FrameSet::kRigidBeta);
+      is_any_rigid = true;
+    }
+    if (!is_any_rigid) return false;
+    work->contact_guess.assign(island.contacts.size(), Vector3d::Zero());
+    if (!work->solver.Solve(work->problem, work->contact_guess, work->row_guess, solver_options_,
+                            &work->result))
+      return false;
+    pressed->clear();
+    for (std::size_t c = 0; c < island.contacts.size(); ++c)
+      pressed->push_back(h * island.contact(c).W(2, 2) * work->result.contact_forces[c].z());
+    return work->result.converged;
+  }
+
   void SolveIsland(const solvers::IslandView& island, double h, int round, Work* work) {
     MakeProblem(island, h, round, work);
     work->solved = work->solver.Solve(work->problem, work->contact_guess, work->row_guess,
                                       solver_options_, &work->result);
+    work->is_softened = false;
+    if (work->solved && !work->result.converged && work->sets.empty() && IsPatient()) {
+      std::swap(work->result, work->rigid_result);
+      work->rigid_contacts = work->problem.contacts;
+      work->is_softened = PressNearRigidly(island, h, solvers::kStiffer, work, &work->harder) &&
+                          PressNearRigidly(island, h, 1, work, &work->pressed) &&
+                          solvers::IsSqueezed(work->pressed, work->harder);
+      if (!work->is_softened) {
+        std::swap(work->result, work->rigid_result);
+        work->problem.contacts = work->rigid_contacts;
+      }
+    }
     if (!work->solved) return;
     island.Scatter(work->result.v, solution_.v_participating);
     for (std::size_t c = 0; c < island.contacts.size(); ++c)
@@ -297,7 +345,7 @@ class NonsmoothStepper final : public Stepper {
     report->stalled = false;
     report->iterations = report->linear_iterations = 0;
     report->residual = report->complementarity = 0;
-    int over_budget = 0;
+    int over_budget = 0, softened = 0;
     for (int k = 0; k < count; ++k) {
       const solvers::NonsmoothResult& result = work_[k].result;
       if (!work_[k].solved) {
@@ -305,6 +353,7 @@ class NonsmoothStepper final : public Stepper {
         return FailAtBlock(model_, block, absl::InternalError("the forces on it are not finite"));
       }
       reason = std::max(reason, result.reason);
+      softened += work_[k].is_softened;
       report->stalled = report->stalled || result.cycled;
       report->residual = std::max(report->residual, result.residual);
       report->complementarity = std::max(report->complementarity, result.residual / h);
@@ -321,6 +370,7 @@ class NonsmoothStepper final : public Stepper {
     }
     report->End(reason);
     report->compromises[Compromise::kConeIterationsOverBudget] = over_budget;
+    report->compromises[Compromise::kSoftened] += softened;
     report->compromises[Compromise::kFrictionClamped] = std::ranges::count_if(
         stages_.system.contacts, [](const ConstraintSystem::Contact& contact) {
           return contact.friction > kMaxConeFriction;

@@ -93,7 +93,7 @@ double CalcRecoveryRate(const ConstraintSystem::Contact& contact, const ContactP
   if (!(contact.allowed_overlap > 0 || further_closing > kTolerableOverlap)) return 0;
   const double overlap = -(contact.gap + h * rate) + further_closing;
   // if the load causes half of the overlap or more, the contact law alone decides
-  if (!(overlap > 2 * borne + kTolerableOverlap)) return 0;
+  if (!(overlap > borne + kTolerableOverlap)) return 0;
   return std::max(0.0,
                   std::min(recovery_speed - rate + further_closing / h, (overlap - borne) / h));
 }

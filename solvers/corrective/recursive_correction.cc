@@ -346,11 +346,10 @@ void RecursiveCorrection::UpdateAll(const MappingCompliance& compliance, double 
   Move(compliance, *problem);
 }
 
-bool RecursiveCorrection::SolveLinearisation(const MappingCompliance& compliance,
-                                             const CorrectionOptions& options,
-                                             const Accuracy& accuracy,
-                                             const CorrectiveProblem& problem,
-                                             LinearisationSolver* solver) {
+FixedLinearisation RecursiveCorrection::FixLinearisation(const MappingCompliance& compliance,
+                                                         const CorrectionOptions& options,
+                                                         const Accuracy& accuracy,
+                                                         const CorrectiveProblem& problem) {
   const int count = static_cast<int>(problem.contacts.size());
   const auto rate_at = [&](int i) {
     const CorrectiveContact& contact = problem.contacts[i];
@@ -373,15 +372,35 @@ bool RecursiveCorrection::SolveLinearisation(const MappingCompliance& compliance
   displacements_.clear();
   for (int i = 0; i < count; ++i) displacements_.push_back(options.h * rate_at(i));
   BuildJacobian(problem);
+  return {problem,          w_entries_,  w_values_, displacements_,     W_ii_,
+          rates_,           velocities_, options.h, accuracy.tolerance, accuracy.is_exact,
+          accuracy.proximal};
+}
+
+bool RecursiveCorrection::SolveLinearisation(const MappingCompliance& compliance,
+                                             const CorrectionOptions& options,
+                                             const Accuracy& accuracy,
+                                             const CorrectiveProblem& problem,
+                                             LinearisationSolver* solver) {
+  const FixedLinearisation given = FixLinearisation(compliance, options, accuracy, problem);
   before_ = result_.impulse;
-  const bool is_solved =
-      solver->Solve({problem, w_entries_, w_values_, displacements_, W_ii_, rates_, velocities_,
-                     options.h, accuracy.tolerance, accuracy.is_exact, accuracy.proximal},
-                    &result_.impulse);
+  const bool is_solved = solver->Solve(given, &result_.impulse);
   if (!is_solved) result_.impulse = before_;
   CalcMappedImpulses(problem, result_.impulse, &F_);
   Move(compliance, problem);
   return is_solved;
+}
+
+bool RecursiveCorrection::IsSqueezed(const MappingCompliance& compliance,
+                                     const CorrectionOptions& options,
+                                     const CorrectiveProblem& problem,
+                                     LinearisationSolver* solver) {
+  const Accuracy accuracy{true, options.tolerance, 0};
+  const bool is_squeezed =
+      solver->IsSqueezed(FixLinearisation(compliance, options, accuracy, problem));
+  CalcMappedImpulses(problem, result_.impulse, &F_);
+  Move(compliance, problem);
+  return is_squeezed;
 }
 
 void RecursiveCorrection::SetImpulses(const MappingCompliance& compliance,
@@ -462,6 +481,7 @@ void RecursiveCorrection::Converge(const MappingCompliance& compliance,
     ended_exactly_ = mode == Mode::kExact;
     if (result_.residual <= options.tolerance) {
       result_.converged = true;
+  result_.is_squeezed = false;
       if (!(result_.residual < best.residual)) break;
       const bool is_fast = tried.velocity > options.refined_velocity;
       if ((result_.residual <= options.refined_tolerance && !is_fast) ||
@@ -483,7 +503,11 @@ void RecursiveCorrection::Converge(const MappingCompliance& compliance,
     last = result_.residual;
     if (mode == Mode::kProximal) {
       stalls = result_.residual > kSlow * before ? stalls + 1 : 0;
-      if (stalls == kMaxPauses || ++proximal > kMaxProximal) change_to(Mode::kExact);
+      if (stalls == kMaxPauses || ++proximal > kMaxProximal) {
+        result_.is_squeezed = IsSqueezed(compliance, options, *problem, solver);
+        if (result_.is_squeezed) break;
+        change_to(Mode::kExact);
+      }
     } else if (mode == Mode::kAccelerated) {
       stalls = last > best.residual ? stalls + 1 : 0;
       if (last > kMaxSetback * best.residual || stalls > kStagnationLimit) {

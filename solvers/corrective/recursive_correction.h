@@ -95,6 +95,9 @@ class LinearisationSolver {
   // `impulses` [N·s] holds a guess, and those of springs in A, which stay. False, and unchanged, if
   // there is no finite solution.
   virtual bool Solve(const FixedLinearisation& given, std::vector<Eigen::Vector3d>* impulses) = 0;
+  // Whether the bodies of rigid contacts are squeezed between others which give no way, so that no
+  // impulses keep them apart.
+  virtual bool IsSqueezed(const FixedLinearisation& given) = 0;
 };
 
 // Whether a contact is a scalar constraint, with bounds of its own.
@@ -130,7 +133,8 @@ struct CorrectionOptions {
 };
 
 struct CorrectionResult {
-  bool converged = false;  // a fresh linearisation changed nothing above the tolerance
+  bool converged = false;    // a fresh linearisation changed nothing above the tolerance
+  bool is_squeezed = false;  // see LinearisationSolver
   int recursions = 0;
   int sweeps = 0;  // of all recursions
   // Relative change in the first sweep of the last recursion; with kSingle, in the last sweep.
@@ -205,6 +209,12 @@ class RecursiveCorrection {
     bool is_exact;
     double tolerance, proximal;
   };
+  // The present linearisation; y_ and F_ become those without impulses.
+  FixedLinearisation FixLinearisation(const MappingCompliance& compliance,
+                                      const CorrectionOptions& options, const Accuracy& accuracy,
+                                      const CorrectiveProblem& problem);
+  bool IsSqueezed(const MappingCompliance& compliance, const CorrectionOptions& options,
+                  const CorrectiveProblem& problem, LinearisationSolver* solver);
   // Solves the present linearisation without sweeps, or takes a proximal step. Returns false, with
   // impulses unchanged, if that fails.
   bool SolveLinearisation(const MappingCompliance& compliance, const CorrectionOptions& options,

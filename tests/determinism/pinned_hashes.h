@@ -15,8 +15,8 @@ struct PinnedHash {
 inline constexpr PinnedHash kPinnedHashes[] = {
     {"soft ball", 60, "d4b0a26ab4c78d4adaf66f2863a04802"},
     {"soft mat", 30, "10f15c6e45e977642bdeccddf33ec647"},
-    {"rigid heap", 100, "77fd4cf8b6ac9d4c7b7b464e0776f3fb"},
-    {"arm and hand", 120, "fe2c3726b3a4472cfde7890aa5c8acd7"},
+    {"rigid heap", 100, "2d396337279a61dcbe0996ce2b9790be"},
+    {"arm and hand", 120, "e3050d3b9c224fb4655a3065c2d0003f"},
     {"soft rings", 40, "b6c135818f96cdd7f1548a27c38608d5"},
     {"corrective cube", 60, "b9cbb133bd18fa58b49f222fb25f3b5d"},
     {"nonsmooth hand", 120, "0a27c1956b4d17ff42a00d5886797d66"},

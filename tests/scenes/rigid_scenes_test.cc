@@ -68,8 +68,8 @@ TEST(HeavyStack, SinksByWhatItsContactsCarry) {
     const double w = std::sqrt(stages.system.contacts[c].W.squaredNorm()) / 3;
     const double R_n = w / (4 * kPi * kPi);
     const double impulse = contacts[c].impulse_W.dot(contacts[c].normal_W);
-    // R_n γ_n (h + τ_d), and τ_d = h
-    EXPECT_NEAR(-contacts[c].gap, R_n * impulse * 2 * h, 1e-5 * std::abs(contacts[c].gap)) << c;
+    // R_n γ_n (h + τ_d), and τ_d = h; up to 20 µm of overlap are left beyond that
+    EXPECT_NEAR(-contacts[c].gap, R_n * impulse * 2 * h, 2e-5) << c;
   }
 }
 

@@ -29,6 +29,7 @@ enum class Compromise {
   kManifoldPointsDropped,  // points beyond the limit of a pair of shapes
   kSpeculativeDropped,     // speculative contacts that were too deep when found
   kCollapsedDropped,       // contacts without a normal, on surfaces without area
+  kImmovableDropped,       // contacts along whose normal neither body can move
   kTravelBeyondSize,       // bodies that move farther in the step than they are long
   kImpactLimit,            // islands with more collisions in a step than are followed
   kHalved,                 // steps and substeps repeated in halves (Model::max_substeps)
@@ -38,8 +39,9 @@ enum class Compromise {
   // Corrections solved again with the directions at the start of the step, since the recursions
   // ended far from a solution.
   kStartDirections,
+  kSoftened,  // solves repeated with near-rigid contacts instead of rigid ones (see NearRigid)
 };
-inline constexpr std::array<std::string_view, 15> kCompromiseNames{"newton_above_tolerance",
+inline constexpr std::array<std::string_view, 17> kCompromiseNames{"newton_above_tolerance",
                                                                    "friction_clamped",
                                                                    "cone_iterations_over_budget",
                                                                    "redetection_limit",
@@ -47,13 +49,15 @@ inline constexpr std::array<std::string_view, 15> kCompromiseNames{"newton_above
                                                                    "manifold_points_dropped",
                                                                    "speculative_dropped",
                                                                    "collapsed_dropped",
+                                                                   "immovable_dropped",
                                                                    "travel_beyond_size",
                                                                    "impact_limit",
                                                                    "halved",
                                                                    "halved_in_vain",
                                                                    "stiffened",
                                                                    "recursions_over_plan",
-                                                                   "start_directions"};
+                                                                   "start_directions",
+                                                                   "softened"};
 
 // Whether a compromise is only further work, after which the step is as exact as any other.
 constexpr bool IsFurtherWork(Compromise kind) {

@@ -22,6 +22,9 @@ constexpr double kConverged = 1e-6;
 // Maximum number of repetitions of a step with stiffer contacts, and with contacts found along its
 // motion.
 constexpr int kMaxStiffenings = 10, kMaxRedetections = 3;
+// Fraction of the overlap that stiffer contacts may leave, and how much stiffer contacts may become
+// than those on which bodies rest at δ/2; beyond, stiffness is in vain.
+constexpr double kStiffeningInVain = 0.9, kMaxStiffening = 1e6;
 // Change of a gap that counts as rounding, in units of δ.
 constexpr double kSmallGap = 1e-9;
 // Gap of sides that overlap at the start of the step, for a barrier, in units of δ.
@@ -76,15 +79,23 @@ class SmoothStepper final : public Stepper {
     // at δ/2 (larionov2023 §IV-D)
     double stiffening = state->smooth.stiffening;
     const auto solve = [&] {
+      const double initial = stiffening;
+      bool is_in_vain = false;
       for (int k = 0;; ++k) {
+        const double last = smallest_gap_;
         absl::Status solved = SolveStep(*state, h, stiffening, report);
-        if (!solved.ok() || smallest_gap_ >= 0 || report->reason != StopReason::kConverged)
+        if (!solved.ok() || smallest_gap_ >= 0 || report->reason != StopReason::kConverged ||
+            is_in_vain)
           return solved;
-        if (k == kMaxStiffenings) {
+        // bodies that are squeezed between others which give no way overlap at any stiffness
+        const double next = stiffening * (4 * (1 - smallest_gap_) * (1 - smallest_gap_));
+        is_in_vain = next > kMaxStiffening || (k > 0 && smallest_gap_ < kStiffeningInVain * last);
+        if (!is_in_vain && k == kMaxStiffenings) {
           report->End(StopReason::kResidual);
           return solved;
         }
-        stiffening *= 4 * (1 - smallest_gap_) * (1 - smallest_gap_);
+        if (is_in_vain && stiffening == initial) return solved;
+        stiffening = is_in_vain ? initial : next;
         ++report->compromises[Compromise::kStiffened];
       }
     };

@@ -117,10 +117,15 @@ void ReportEfforts(const StepBlocks& blocks, StepReport* report) {
   }
 }
 
-void ReportDropped(const ContactDetector::Counts& counts, StepReport* report) {
+void ReportDropped(const ContactDetector::Counts& counts,
+                   std::span<const ConstraintSystem::Contact> contacts, StepReport* report) {
   report->compromises[Compromise::kManifoldPointsDropped] = counts.manifold_points_dropped;
   report->compromises[Compromise::kSpeculativeDropped] = counts.speculative_dropped;
   report->compromises[Compromise::kCollapsedDropped] = counts.collapsed;
+  report->compromises[Compromise::kImmovableDropped] =
+      std::ranges::count_if(contacts, [](const ConstraintSystem::Contact& contact) {
+        return contact.W(2, 2) == 0 && contact.W.trace() > 0;
+      });
   report->compromises[Compromise::kTravelBeyondSize] = counts.too_fast;
 }
 
@@ -180,7 +185,7 @@ void Commit(const Impulses& impulses, const StepContacts& contacts,
   state->gains.assign(blocks->gains.begin(), blocks->gains.end());
 
   CommitContacts(contacts, impulses, scratch, state, report);
-  ReportDropped(contacts.detector.counts(), report);
+  ReportDropped(contacts.detector.counts(), system.contacts, report);
   ReportBlocks(*blocks, *state, report);
   scratch->island_of_block.assign(blocks->count(), -1);
   for (std::size_t a = 0; a < participation.blocks.size(); ++a)

@@ -187,6 +187,26 @@ void PlaceRow(const Participation& participation, const Reduction& reduction,
   }
 }
 
+// W_nn relative to the trace of W below which no impulse along the normal of a contact moves either
+// body, and a distance beyond all that a step covers [m].
+constexpr double kImmovable = 1e-12, kOutOfReach = 1e3;
+
+// Takes contacts out of reach along whose normal neither body can move, such as those on the end
+// face of a link that turns about the normal: no impulse prevents or removes their overlap, and any
+// would satisfy the laws, each with another friction.
+void ReleaseImmovable(ConstraintSystem* system) {
+  for (ConstraintSystem::Contact& contact : system->contacts) {
+    if (!(contact.W(2, 2) < kImmovable * contact.W.trace())) continue;
+    contact.gap += kOutOfReach;
+    contact.gap_shift += kOutOfReach;
+    // what is left of J along the normal is rounding error
+    contact.W.row(2).setZero();
+    contact.W.col(2).setZero();
+    for (const ConstraintSystem::Entry& entry : system->entries_of(contact))
+      for (int j = 0; j < entry.columns; ++j) system->values[entry.values + 3 * j + 2] = 0;
+  }
+}
+
 // Rows of one constraint along different axes share one compliance, as those of a contact do. Along
 // an axis in which nothing can move (a ball in a planar linkage), a row's own compliance would
 // vanish, and the regularisation with it.
@@ -271,6 +291,7 @@ absl::Status PlaceEntries(const StepBlocks& blocks, const Participation& partici
   });
   for (ConstraintSystem::Row& row : system->rows)
     PlaceRow(participation, *reduction, entries, &rows->all.work, system, &row);
+  ReleaseImmovable(system);
   ShareCompliance(constraints, system);
   return absl::OkStatus();
 }
