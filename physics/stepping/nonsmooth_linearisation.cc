@@ -201,6 +201,7 @@ bool NonsmoothLinearisation::PressNearRigidly(const FixedLinearisation& given,
   }
   if (!is_any_rigid) return false;
   solvers::NonsmoothOptions options;
+  options.friction = solvers::NonsmoothOptions::Friction::kFixedPoint;
   options.tolerance = kSqueezeTolerance * h * scale;
   if (!cone_newton_.Solve(cone_problem_, contact_guess_, row_guess_, options, &forces_))
     return false;

@@ -72,6 +72,9 @@ constexpr double kFirstProximal = 1, kProximalFall = 0.1, kLastProximal = 1e-3;
 // It replaces them after kMaxPauses recursions without progress, or kMaxProximal in all.
 constexpr double kSlow = 0.8;
 constexpr int kMaxPauses = 4, kMaxProximal = 15;
+// Speed that impulses would cause alone, relative to that at which bodies approach each other, from
+// which bodies may be squeezed.
+constexpr double kMuch = 30;
 // A recursion that leaves more than this fraction of the residual counts as stalled, and the number
 // of such recursions after which exact solutions are accelerated.
 constexpr double kStalled = 0.9;
@@ -395,9 +398,14 @@ bool RecursiveCorrection::IsSqueezed(const MappingCompliance& compliance,
                                      const CorrectionOptions& options,
                                      const CorrectiveProblem& problem,
                                      LinearisationSolver* solver) {
-  const Accuracy accuracy{true, options.tolerance, 0};
-  const bool is_squeezed =
-      solver->IsSqueezed(FixLinearisation(compliance, options, accuracy, problem));
+  const FixedLinearisation given =
+      FixLinearisation(compliance, options, {true, options.tolerance, 0}, problem);
+  double pressed = 0, closing = 0;
+  for (std::size_t i = 0; i < result_.impulse.size(); ++i) {
+    pressed = std::max(pressed, W_ii_[i](2, 2) * std::abs(result_.impulse[i].z()));
+    closing = std::max(closing, -displacements_[i].z() / options.h);
+  }
+  const bool is_squeezed = pressed > kMuch * closing && solver->IsSqueezed(given);
   CalcMappedImpulses(problem, result_.impulse, &F_);
   Move(compliance, problem);
   return is_squeezed;
@@ -481,7 +489,7 @@ void RecursiveCorrection::Converge(const MappingCompliance& compliance,
     ended_exactly_ = mode == Mode::kExact;
     if (result_.residual <= options.tolerance) {
       result_.converged = true;
-  result_.is_squeezed = false;
+      result_.is_squeezed = false;
       if (!(result_.residual < best.residual)) break;
       const bool is_fast = tried.velocity > options.refined_velocity;
       if ((result_.residual <= options.refined_tolerance && !is_fast) ||

@@ -13,16 +13,16 @@ struct PinnedHash {
 };
 
 inline constexpr PinnedHash kPinnedHashes[] = {
-    {"soft ball", 60, "d4b0a26ab4c78d4adaf66f2863a04802"},
-    {"soft mat", 30, "10f15c6e45e977642bdeccddf33ec647"},
+    {"soft ball", 60, "bc20499171b670bbd5631f0352460e76"},
+    {"soft mat", 30, "f6810ddfe917679034c1579df312e719"},
     {"rigid heap", 100, "2d396337279a61dcbe0996ce2b9790be"},
-    {"arm and hand", 120, "e3050d3b9c224fb4655a3065c2d0003f"},
+    {"arm and hand", 120, "20b1ec4973392e449d49e27ede4b26ba"},
     {"soft rings", 40, "b6c135818f96cdd7f1548a27c38608d5"},
-    {"corrective cube", 60, "b9cbb133bd18fa58b49f222fb25f3b5d"},
-    {"nonsmooth hand", 120, "0a27c1956b4d17ff42a00d5886797d66"},
+    {"corrective cube", 60, "86f0d88d789c2bf07738ec239fd21879"},
+    {"nonsmooth hand", 120, "5181a35fc85639335129c22673db1ebb"},
     {"nonsmooth cube", 60, "699bf9f99d4a9065c4e68d865b1222ee"},
     {"maximal ball", 40, "36f2838c07a21c8a9e27fa896b60e9af"},
-    {"smooth cube", 40, "1ce43d036669a6e6f376b3b698f6b059"},
+    {"smooth cube", 40, "48532d6250e3a0418b6febdc2d31680b"},
     {"dough and liquid", 15, "f51b2d4945edb0c7acb74f68d66e075e"},
     {"inflated balls", 30, "02c0f9f65135d85119f2028756b6e26b"},
 };

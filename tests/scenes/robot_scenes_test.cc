@@ -66,8 +66,10 @@ TEST(Fetch, WeighsTheTomato) {
   EXPECT_NEAR(ReadNumber(world, "needle"), 200 * depth, 1e-3 * 200 * depth);
 }
 
+// The fingers, 26 mm high, press their edges into the tomato, which holds it from a friction of
+// 0.02.
 TEST(Fetch, SlipperyFingersLeaveTheTomatoOnTheTable) {
-  World world = LoadShipped("fetch", {"contact.friction=0.02"});
+  World world = LoadShipped("fetch", {"contact.friction=0.005"});
   RunUntil(8.2, &world);
   EXPECT_LT(ReadVector(world, "tomato").z(), 0.65);
   EXPECT_LT(ReadVector(world, "grip").norm(), 1e-9);

@@ -73,9 +73,10 @@ void CollideShapes(const PlacedShape& a, const PlacedShape& b, double margin,
 void CollideWithMesh(const PlacedShape& mesh, const PlacedShape& other, double margin,
                      NarrowScratch* scratch);
 
-// Appends the contacts of a shape with a deforming surface: each vertex nearer than the margin, and
-// the deepest point of each triangle that the shape enters between vertices. `shape_is_a` gives the
-// direction of normals. Parts prescribed on both sides make no contact.
+// Appends the contacts of a shape with a deforming surface: each vertex nearer than the margin, the
+// corners of the FlatOverlap of each triangle, and where there are none, the deepest point of a
+// triangle that the shape enters between vertices. `shape_is_a` gives the direction of normals.
+// Parts prescribed on both sides make no contact.
 void CollideSurfaceShape(const TriangleSurface& surface, const PlacedShape& placed, bool shape_is_a,
                          bool is_immovable, double margin, NarrowScratch* scratch,
                          std::vector<Touch>* touches);

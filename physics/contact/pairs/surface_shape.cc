@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "physics/contact/pairs/contact_key.h"
+#include "physics/contact/pairs/flat_overlap.h"
 #include "physics/contact/pairs/narrow_phase.h"
 #include "physics/dynamics/model.h"
 #include "physics/dynamics/parallel.h"
@@ -401,6 +402,7 @@ void CollideSurfaceShape(const TriangleSurface& surface, const PlacedShape& plac
 
   // a half-space enters no triangle deeper than at a vertex
   if (!has_near || shape.Is<HalfSpace>()) return;
+  const FlatOverlap overlap(surface, placed);
   CollideTriangles(surface.num_triangles(), scratch, touches, [&](int i, std::vector<Touch>* met) {
     const auto& t = surface.triangle(i);
     const double nearest =
@@ -418,6 +420,26 @@ void CollideSurfaceShape(const TriangleSurface& surface, const PlacedShape& plac
       at_vertices[k] = std::isfinite(scratch->distances[t[k]]) ? scratch->fields[t[k]]
                                                                : shape.CalcDistance(x[k]);
     }
+    const auto add = [&](const Vector3d& weights, const Vector3d& n, double gap, double area,
+                         std::uint64_t feature) {
+      const Vector3d p = weights[0] * x[0] + weights[1] * x[1] + weights[2] * x[2];
+      Touch touch{placed.X_WS * (p - 0.5 * gap * n),
+                  sign * (placed.X_WS.R * n),
+                  gap,
+                  area,
+                  feature,
+                  {},
+                  {},
+                  kOfSurface,
+                  kOfSurface};
+      for (int k = 0; k < 3; ++k)
+        if (weights[k] > 0) side_of(&touch).Add(surface.node(t[k]), weights[k]);
+      met->push_back(touch);
+    };
+    const auto add_corner = [&](const FlatOverlap::Corner& corner) {
+      add(corner.weights, corner.n, corner.gap, surface.triangle_area(i) / 6, corner.feature);
+    };
+    if (overlap.VisitCorners(i, x, margin, add_corner) > 0) return;
     const double noticeable = std::max(kMinRelativeDepth * longest, nearest - margin);
     DeepestPoint deepest;
     const bool is_entered =
@@ -427,19 +449,9 @@ void CollideSurfaceShape(const TriangleSurface& surface, const PlacedShape& plac
     if (!is_entered || !(deepest.field.distance < margin)) return;
 
     const auto [n, gap] = FindSeparatingDirection(shape, x, deepest);
-    Touch touch{placed.X_WS * (deepest.weights[0] * x[0] + deepest.weights[1] * x[1] +
-                               deepest.weights[2] * x[2] - 0.5 * gap * n),
-                sign * (placed.X_WS.R * n),
-                gap,
-                surface.triangle_area(i) / 3,
-                MixKey({static_cast<std::uint64_t>(TouchKind::kSoftTriangle),
-                        static_cast<std::uint64_t>(i)}),
-                {},
-                {},
-                kOfSurface,
-                kOfSurface};
-    for (int k = 0; k < 3; ++k) side_of(&touch).Add(surface.node(t[k]), deepest.weights[k]);
-    met->push_back(touch);
+    add(deepest.weights, n, gap, surface.triangle_area(i) / 3,
+        MixKey(
+            {static_cast<std::uint64_t>(TouchKind::kSoftTriangle), static_cast<std::uint64_t>(i)}));
   });
 }
 

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -77,17 +79,48 @@ TEST(SoftRigid, SmallBallPokingALargeTriangleMakesOneContactInside) {
 TEST(SoftRigid, BladeBetweenVerticesIsPartedAlongTheTriangleHoweverDeep) {
   // a bar, 4 mm thick, standing on its long edge and pressed into a large triangle
   const double half = 0.01, corner = half * std::sqrt(2);
-  for (double depth : {-1e-3, 1e-3, 2e-3, 9e-3}) {
+  for (double depth : {-1e-3, 1e-3, 3e-3, 9e-3}) {
     ContactWorld world;
     world.AddSoft(MakeBoxSurface({0.2, 0.2, 0.2}, 1), At(0, 0, 0));
     world.AddRigid(Box{{half, 0.002, half}},
                    Posed({0.05, 0.02, 0.1 + corner - depth}, {0, kPi / 4, 0}));
     const auto contacts = world.Detect();
-    ASSERT_EQ(contacts.size(), 1u) << depth;
-    EXPECT_NEAR((Normal(contacts[0]) - Vector3d::UnitZ()).norm(), 0, 1e-9) << depth;
-    // the edge is `depth` below the triangle along its normal, until the bar's flat sides are
-    // nearer
-    EXPECT_NEAR(contacts[0].gap, std::max(-depth, -2e-3), 1e-4) << depth;
+    // at both ends of the edge, until the bar's flat sides are nearer
+    ASSERT_EQ(contacts.size(), depth < 2e-3 ? 2u : 1u) << depth;
+    for (const ContactPoint& contact : contacts) {
+      EXPECT_NEAR((Normal(contact) - Vector3d::UnitZ()).norm(), 0, 1e-9) << depth;
+      // the edge is `depth` below the triangle along its normal
+      EXPECT_NEAR(contact.gap, std::max(-depth, -2e-3), 1e-4) << depth;
+    }
+  }
+}
+
+// Flat sides touch at all corners of their overlap, by whatever amount they are tilted: the corners
+// of the box, and the points where its sides cross the diagonal of the block's top.
+TEST(SoftRigid, BoxOnLargeTrianglesTouchesAtTheCornersOfTheOverlap) {
+  for (double tilt : {0.0, 1e-4, -1e-4}) {
+    ContactWorld world;
+    world.AddSoft(MakeBoxSurface({0.2, 0.2, 0.2}, 1), At(0, 0, 0));
+    world.AddRigid(Box{{0.03, 0.02, 0.01}}, Posed({0.01, 0.004, 0.11}, {tilt, tilt, 0}));
+    const auto contacts = world.Detect();
+    ASSERT_EQ(contacts.size(), 6u);
+    int corners = 0;
+    std::set<std::uint64_t> keys;
+    for (const ContactPoint& point : contacts) {
+      keys.insert(point.key);
+      EXPECT_NEAR((Normal(point) - Vector3d::UnitZ()).norm(), 0, 1e-9);
+      const Vector3d p = point.a.p_W;
+      EXPECT_NEAR(p.z(), 0.1, 1e-15);
+      // the lower side of the box, turned about x and then about y
+      const double height = tilt * (p.y() - 0.004) - tilt * (p.x() - 0.01);
+      EXPECT_NEAR(point.gap, height, 1e-8);
+      const bool is_corner = std::abs(std::abs(p.x() - 0.01) - 0.03) < 1e-5 &&
+                             std::abs(std::abs(p.y() - 0.004) - 0.02) < 1e-5;
+      corners += is_corner;
+      EXPECT_EQ(point.a.nodes.size(), is_corner ? 3 : 2);
+    }
+    EXPECT_EQ(corners, 4);
+    EXPECT_EQ(keys.size(), 6u);
   }
 }
 

@@ -1,7 +1,9 @@
-// Contact of rigid meshes that may be non-convex.
+// Contact of rigid meshes that may be non-convex, and of rigid shapes with coarse soft surfaces.
 
 #include <filesystem>
 #include <fstream>
+#include <tuple>
+#include <utility>
 
 #include "tests/validation/contact/box_surface.h"
 #include "tests/validation/validation_scene.h"
@@ -47,6 +49,64 @@ probes:
     EXPECT_NEAR(ReadVector(world, "force").z(), 0.64 * kGravity, 1e-3 * 0.64 * kGravity) << method;
   }
 }
+
+// Shapes of 2 kg on a soft block, whose elements are as large as they are, come to rest on it, and
+// stay where they are.
+class OnSoftBlock : public ::testing::TestWithParam<
+                        std::tuple<std::pair<const char*, const char*>, const char*>> {};
+
+TEST_P(OnSoftBlock, RigidShapesComeToRest) {
+  const auto& [shape, method] = GetParam();
+  for (const char* edge_length : {"0.05", "0.025"}) {
+    World world =
+        LoadWorld(Fill(R"(
+name: on a soft block
+time_step: 0.005
+sleeping: false
+method: {$METHOD: {}}
+contact: {friction: 0.6}
+bodies:
+  - {name: floor, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
+  - name: block
+    deformable:
+      mesh: {box: {size: [0.1, 0.1, 0.1]}, edge_length: $EDGE}
+      pose: {position: [0, 0, 0.05]}
+      material: {model: COROTATIONAL, youngs_modulus: 5.0e4, poissons_ratio: 0.4, density: 1000}
+  - name: shape
+    rigid: {motion: FREE, mass: 2, pose: {position: [0, 0, 0.131]}, shapes: [{$SHAPE}]}
+probes:
+  - {name: kinetic, energy: {kind: KINETIC}}
+  - {name: shape, position: {body: shape}}
+)",
+                       {{"$METHOD", method}, {"$EDGE", edge_length}, {"$SHAPE", shape.second}}));
+    RunUntil(2, &world);
+    EXPECT_LT(Read(world, "kinetic").at(0), 1e-6) << edge_length;
+    EXPECT_LT(ReadVector(world, "shape").head<2>().norm(), 2e-4) << edge_length;
+  }
+}
+
+constexpr auto kNameOf = [](const auto& info) {
+  return absl::StrCat(std::get<0>(info.param).first, "_", std::get<1>(info.param));
+};
+INSTANTIATE_TEST_SUITE_P(
+    Flat, OnSoftBlock,
+    ::testing::Combine(::testing::Values(std::pair("box", "box: {size: [0.06, 0.06, 0.06]}"),
+                                         std::pair("cylinder",
+                                                   "cylinder: {radius: 0.03, length: 0.06}")),
+                       ::testing::Values("convex", "corrective", "nonsmooth", "smooth")),
+    kNameOf);
+// Contacts of `smooth` keep a distance, at which a flat surface carries round shapes on lines, and
+// lets them roll.
+INSTANTIATE_TEST_SUITE_P(
+    Round, OnSoftBlock,
+    ::testing::Combine(
+        ::testing::Values(
+            std::pair("cylinder",
+                      "cylinder: {radius: 0.03, length: 0.06}, pose: {rpy_degrees: [90, 0, 20]}"),
+            std::pair("capsule",
+                      "capsule: {radius: 0.02, length: 0.06}, pose: {rpy_degrees: [90, 0, 20]}")),
+        ::testing::Values("convex", "corrective", "nonsmooth")),
+    kNameOf);
 
 }  // namespace
 }  // namespace pliant::physics

@@ -1,0 +1,178 @@
+#include "physics/contact/pairs/flat_overlap.h"
+
+#include <algorithm>
+#include <cmath>
+#include <variant>
+
+#include "physics/contact/pairs/contact_key.h"
+#include "physics/spatial/trig.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Vector2d;
+using Eigen::Vector3d;
+
+// Shapes with more faces are nearly round, and touch a triangle at one point at a time.
+constexpr int kMaxFaces = 256;
+// Cosine of the angle up to which a triangle and a face count as opposite each other.
+constexpr double kOpposite = 0.3;
+// Cosine of the angle to the axis of a cylinder or capsule up to which its side is towards a
+// direction rather than its end.
+constexpr double kSideways = 0.7;
+// Sine of the angle below which two sides count as parallel, which cross nowhere in particular.
+constexpr double kMinCrossing = 1e-3;
+
+double Cross(const Vector2d& a, const Vector2d& b) {
+  return a.x() * b.y() - a.y() * b.x();
+}
+
+}  // namespace
+
+// The corners in place of a disc stay where they are on it, so a tilted disc touches when it is up
+// to 2 % deeper than its lowest corner.
+FlatOverlap::FlatOverlap(const TriangleSurface& surface, const PlacedShape& placed)
+    : surface_(surface), shape_(*placed.shape), R_SW_(placed.X_WS.R.transpose()) {
+  const Geometry& geometry = shape_.shape->geometry;
+  if (const auto* capsule = std::get_if<Capsule>(&geometry)) {
+    is_round_ = true;
+    radius_ = capsule->radius;
+    half_length_ = 0.5 * capsule->length;
+  } else if (const auto* cylinder = std::get_if<Cylinder>(&geometry)) {
+    is_round_ = has_ends_ = true;
+    radius_ = cylinder->radius;
+    half_length_ = 0.5 * cylinder->length;
+    for (int k = 0; k < kDiscCorners; ++k) {
+      const SinCos at = CalcSinCos(2 * kPi * k / kDiscCorners);
+      disc_[k] = radius_ * Vector2d(at.cos, at.sin);
+    }
+  }
+}
+
+bool FlatOverlap::FindFace(const Vector3d& d, Face* face) const {
+  face->size = 0;
+  if (is_round_ && std::abs(d.z()) < kSideways) {
+    const Vector2d side = d.head<2>() / std::sqrt(d.head<2>().squaredNorm());
+    face->normal = Vector3d(side.x(), side.y(), 0);
+    for (const double z : {-half_length_, half_length_})
+      face->corners[face->size++] = radius_ * face->normal + Vector3d(0, 0, z);
+    face->first = 0;
+    return true;
+  }
+  if (has_ends_) {
+    const bool is_upper = d.z() > 0;
+    face->normal = Vector3d(0, 0, is_upper ? 1 : -1);
+    for (int k = 0; k < kDiscCorners; ++k) {
+      const Vector2d& at = disc_[is_upper ? k : kDiscCorners - 1 - k];
+      face->corners[face->size++] = Vector3d(at.x(), at.y(), face->normal.z() * half_length_);
+    }
+    face->first = is_upper ? 2 : 2 + kDiscCorners;
+    return true;
+  }
+  const ConvexPolyhedron& polyhedron = shape_.polyhedron;
+  if (polyhedron.num_faces() == 0 || polyhedron.num_faces() > kMaxFaces) return false;
+  int best = -1;
+  double facing = kOpposite;
+  for (int f = 0; f < polyhedron.num_faces(); ++f) {
+    if (d.dot(polyhedron.normals[f]) < facing) continue;
+    facing = d.dot(polyhedron.normals[f]);
+    best = f;
+  }
+  if (best < 0 || polyhedron.face(best).size() > kMaxCorners) return false;
+  for (const int v : polyhedron.face(best)) face->corners[face->size++] = polyhedron.vertices[v];
+  face->normal = polyhedron.normals[best];
+  face->first = polyhedron.face_starts[best];
+  return true;
+}
+
+int FlatOverlap::VisitCorners(int triangle, const Vector3d* x, double margin,
+                              absl::FunctionRef<void(const Corner&)> visit) const {
+  const Vector3d area = (x[1] - x[0]).cross(x[2] - x[0]);
+  const double twice = std::sqrt(area.squaredNorm());
+  if (!(twice > 0)) return 0;
+  const Vector3d outward = area / twice;
+  Face face;
+  if (!FindFace(-outward, &face)) return 0;
+
+  // in the triangle's plane, from its first vertex
+  const Vector3d u = (x[1] - x[0]) / std::sqrt((x[1] - x[0]).squaredNorm()), v = outward.cross(u);
+  Vector2d t[3], flat[kMaxCorners];
+  double heights[kMaxCorners];
+  for (int k = 0; k < 3; ++k) t[k] = {u.dot(x[k] - x[0]), v.dot(x[k] - x[0])};
+  for (int k = 0; k < face.size; ++k) {
+    const Vector3d p = face.corners[k] - x[0];
+    flat[k] = {u.dot(p), v.dot(p)};
+    heights[k] = outward.dot(p);
+  }
+  // deeper, the nearest feature may be on the far side
+  const double deepest =
+      0.5 * std::min({surface_.longest_edge(triangle), surface_.thickness(), shape_.thickness});
+  const auto is_met = [&](double gap) { return gap < margin && gap > -deepest; };
+  int count = 0;
+  for (int k = 0; k < face.size; ++k) {
+    const Vector2d& a = flat[k];
+    const Vector3d weights =
+        Vector3d(Cross(t[1] - a, t[2] - a), Cross(t[2] - a, t[0] - a), Cross(t[0] - a, t[1] - a)) /
+        twice;
+    if (weights.minCoeff() > 0 && is_met(heights[k])) {
+      ++count;
+      visit({weights, -outward, heights[k],
+             MixKey({static_cast<std::uint64_t>(TouchKind::kVertexFace),
+                     static_cast<std::uint64_t>(triangle), face.first + k})});
+    }
+    if (face.size == 2 && k == 1) break;  // a line has one side
+    const int next = (k + 1) % face.size;
+    const Vector2d along_side = flat[next] - a;
+    for (int e = 0; e < 3; ++e) {
+      const Vector2d &p = t[e], side = t[(e + 1) % 3] - p;
+      const double sine = Cross(side, along_side);
+      if (sine * sine < kMinCrossing * kMinCrossing * side.squaredNorm() * along_side.squaredNorm())
+        continue;
+      const double along = Cross(a - p, along_side) / sine, of_face = Cross(a - p, side) / sine;
+      if (!(along > 0 && along < 1 && of_face >= 0 && of_face <= 1)) continue;
+      const double gap = (1 - of_face) * heights[k] + of_face * heights[next];
+      if (!is_met(gap)) continue;
+      ++count;
+      Corner corner;
+      if (MakeCorner(triangle, {e, along, gap, face.first + k}, -outward, face.normal, &corner))
+        visit(corner);
+    }
+  }
+  return count;
+}
+
+// Only the first of a side's triangles that face the shape makes a corner of the crossing. The
+// normal is the mean of theirs.
+bool FlatOverlap::MakeCorner(int triangle, const Crossing& crossing, const Vector3d& inward,
+                             const Vector3d& facing, Corner* corner) const {
+  const int e = crossing.e, next = (e + 1) % 3;
+  const int from = surface_.triangle(triangle)[e], to = surface_.triangle(triangle)[next];
+  int other = -1;
+  for (const auto& [around, at] : surface_.around(from)) {
+    const auto& t = surface_.triangle(around);
+    if (around != triangle && (t[0] == to || t[1] == to || t[2] == to)) other = around;
+  }
+  corner->n = inward;
+  if (other >= 0) {
+    const auto& t = surface_.triangle(other);
+    const Vector3d p = surface_.position(t[0]);
+    const Vector3d theirs =
+        R_SW_ * (surface_.position(t[2]) - p).cross(surface_.position(t[1]) - p);
+    const double norm = std::sqrt(theirs.squaredNorm());
+    if (norm > 0 && theirs.dot(facing) > kOpposite * norm) {
+      if (other < triangle) return false;
+      corner->n += theirs / norm;
+      corner->n /= std::sqrt(corner->n.squaredNorm());
+    }
+  }
+  corner->weights.setZero();
+  corner->weights[e] = 1 - crossing.along;
+  corner->weights[next] = crossing.along;
+  corner->gap = crossing.gap * corner->n.dot(inward);
+  corner->feature = MixKey({static_cast<std::uint64_t>(TouchKind::kEdges),
+                            static_cast<std::uint64_t>(std::min(from, to)),
+                            static_cast<std::uint64_t>(std::max(from, to)), crossing.of_face});
+  return true;
+}
+
+}  // namespace pliant::physics
