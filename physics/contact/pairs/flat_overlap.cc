@@ -49,24 +49,31 @@ FlatOverlap::FlatOverlap(const TriangleSurface& surface, const PlacedShape& plac
   }
 }
 
+void FlatOverlap::Face::Add(const Vector3d& corner, std::uint64_t number) {
+  corners[size] = corner;
+  corner_numbers[size] = side_numbers[size] = number;
+  is_sharp_corner[size] = is_sharp_side[size] = true;
+  ++size;
+}
+
 bool FlatOverlap::FindFace(const Vector3d& d, Face* face) const {
   face->size = 0;
   if (is_round_ && std::abs(d.z()) < kSideways) {
     const Vector2d side = d.head<2>() / std::sqrt(d.head<2>().squaredNorm());
     face->normal = Vector3d(side.x(), side.y(), 0);
-    for (const double z : {-half_length_, half_length_})
-      face->corners[face->size++] = radius_ * face->normal + Vector3d(0, 0, z);
-    face->first = 0;
+    face->Add(radius_ * face->normal - Vector3d(0, 0, half_length_), 0);
+    face->Add(radius_ * face->normal + Vector3d(0, 0, half_length_), 1);
+    face->is_sharp_side[1] = false;  // a line has one side
     return true;
   }
   if (has_ends_) {
     const bool is_upper = d.z() > 0;
     face->normal = Vector3d(0, 0, is_upper ? 1 : -1);
+    const std::uint64_t first = is_upper ? 2 : 2 + kDiscCorners;
     for (int k = 0; k < kDiscCorners; ++k) {
       const Vector2d& at = disc_[is_upper ? k : kDiscCorners - 1 - k];
-      face->corners[face->size++] = Vector3d(at.x(), at.y(), face->normal.z() * half_length_);
+      face->Add(Vector3d(at.x(), at.y(), face->normal.z() * half_length_), first + k);
     }
-    face->first = is_upper ? 2 : 2 + kDiscCorners;
     return true;
   }
   const ConvexPolyhedron& polyhedron = shape_.polyhedron;
@@ -79,48 +86,96 @@ bool FlatOverlap::FindFace(const Vector3d& d, Face* face) const {
     best = f;
   }
   if (best < 0 || polyhedron.face(best).size() > kMaxCorners) return false;
-  for (const int v : polyhedron.face(best)) face->corners[face->size++] = polyhedron.vertices[v];
+  for (const int v : polyhedron.face(best))
+    face->Add(polyhedron.vertices[v], polyhedron.face_starts[best] + face->size);
   face->normal = polyhedron.normals[best];
-  face->first = polyhedron.face_starts[best];
+  return true;
+}
+
+bool FlatOverlap::FindMeshFace(int triangle, const Vector3d& d, Face* face) const {
+  bool is_sharp[3];
+  for (int e = 0; e < 3; ++e) is_sharp[e] = shape_.IsSharp(triangle, e);
+  if (!is_sharp[0] && !is_sharp[1] && !is_sharp[2]) return false;
+  const auto& t = shape_.bvh->triangle(triangle);
+  const Vector3d* x[3];
+  for (int k = 0; k < 3; ++k) x[k] = &shape_.mesh->vertices[t[k]];
+  face->normal = (*x[1] - *x[0]).cross(*x[2] - *x[0]);
+  const double twice_area = std::sqrt(face->normal.squaredNorm());
+  if (!(d.dot(face->normal) > kOpposite * twice_area)) return false;
+  face->normal /= twice_area;
+  face->size = 0;
+  for (int k = 0; k < 3; ++k) {
+    face->Add(*x[k], t[k]);
+    face->is_sharp_corner[k] = is_sharp[k] || is_sharp[(k + 2) % 3];
+    face->is_sharp_side[k] = is_sharp[k];
+    face->side_numbers[k] = shape_.bvh->edge_index(triangle, k);
+  }
   return true;
 }
 
 int FlatOverlap::VisitCorners(int triangle, const Vector3d* x, double margin,
                               absl::FunctionRef<void(const Corner&)> visit) const {
   const Vector3d area = (x[1] - x[0]).cross(x[2] - x[0]);
-  const double twice = std::sqrt(area.squaredNorm());
-  if (!(twice > 0)) return 0;
-  const Vector3d outward = area / twice;
-  Face face;
-  if (!FindFace(-outward, &face)) return 0;
-
-  // in the triangle's plane, from its first vertex
-  const Vector3d u = (x[1] - x[0]) / std::sqrt((x[1] - x[0]).squaredNorm()), v = outward.cross(u);
-  Vector2d t[3], flat[kMaxCorners];
-  double heights[kMaxCorners];
-  for (int k = 0; k < 3; ++k) t[k] = {u.dot(x[k] - x[0]), v.dot(x[k] - x[0])};
-  for (int k = 0; k < face.size; ++k) {
-    const Vector3d p = face.corners[k] - x[0];
-    flat[k] = {u.dot(p), v.dot(p)};
-    heights[k] = outward.dot(p);
-  }
+  Base base;
+  base.index = triangle;
+  base.x = x;
+  base.margin = margin;
+  base.twice_area = std::sqrt(area.squaredNorm());
+  if (!(base.twice_area > 0)) return 0;
+  base.outward = area / base.twice_area;
+  base.u = (x[1] - x[0]) / std::sqrt((x[1] - x[0]).squaredNorm());
+  base.v = base.outward.cross(base.u);
+  for (int k = 0; k < 3; ++k) base.corners[k] = {base.u.dot(x[k] - x[0]), base.v.dot(x[k] - x[0])};
   // deeper, the nearest feature may be on the far side
-  const double deepest =
+  base.deepest =
       0.5 * std::min({surface_.longest_edge(triangle), surface_.thickness(), shape_.thickness});
-  const auto is_met = [&](double gap) { return gap < margin && gap > -deepest; };
+  Face face;
+  if (shape_.is_convex()) return FindFace(-base.outward, &face) ? VisitFace(base, face, visit) : 0;
+
+  // vertices and edges belong to several triangles of the mesh
+  std::array<std::uint64_t, kMaxCorners> known;
+  int count = 0;
+  const auto visit_once = [&](const Corner& corner) {
+    if (count == kMaxCorners ||
+        std::find(known.begin(), known.begin() + count, corner.feature) != known.begin() + count)
+      return;
+    known[count++] = corner.feature;
+    visit(corner);
+  };
+  AxisAlignedBox box;
+  for (int k = 0; k < 3; ++k) box.Include(x[k]);
+  box.Grow(std::max(margin, base.deepest));
+  int found = 0;
+  shape_.bvh->VisitOverlaps(box, [&](int i) {
+    if (FindMeshFace(i, -base.outward, &face)) found += VisitFace(base, face, visit_once);
+  });
+  return found;
+}
+
+int FlatOverlap::VisitFace(const Base& base, const Face& face,
+                           absl::FunctionRef<void(const Corner&)> visit) const {
+  const Vector2d* t = base.corners;
+  Vector2d flat[kMaxCorners];
+  double heights[kMaxCorners];
+  for (int k = 0; k < face.size; ++k) {
+    const Vector3d p = face.corners[k] - base.x[0];
+    flat[k] = {base.u.dot(p), base.v.dot(p)};
+    heights[k] = base.outward.dot(p);
+  }
+  const auto is_met = [&](double gap) { return gap < base.margin && gap > -base.deepest; };
   int count = 0;
   for (int k = 0; k < face.size; ++k) {
     const Vector2d& a = flat[k];
     const Vector3d weights =
         Vector3d(Cross(t[1] - a, t[2] - a), Cross(t[2] - a, t[0] - a), Cross(t[0] - a, t[1] - a)) /
-        twice;
-    if (weights.minCoeff() > 0 && is_met(heights[k])) {
+        base.twice_area;
+    if (face.is_sharp_corner[k] && weights.minCoeff() > 0 && is_met(heights[k])) {
       ++count;
-      visit({weights, -outward, heights[k],
+      visit({weights, -base.outward, heights[k],
              MixKey({static_cast<std::uint64_t>(TouchKind::kVertexFace),
-                     static_cast<std::uint64_t>(triangle), face.first + k})});
+                     static_cast<std::uint64_t>(base.index), face.corner_numbers[k]})});
     }
-    if (face.size == 2 && k == 1) break;  // a line has one side
+    if (!face.is_sharp_side[k]) continue;
     const int next = (k + 1) % face.size;
     const Vector2d along_side = flat[next] - a;
     for (int e = 0; e < 3; ++e) {
@@ -134,7 +189,8 @@ int FlatOverlap::VisitCorners(int triangle, const Vector3d* x, double margin,
       if (!is_met(gap)) continue;
       ++count;
       Corner corner;
-      if (MakeCorner(triangle, {e, along, gap, face.first + k}, -outward, face.normal, &corner))
+      if (MakeCorner(base.index, {e, along, gap, face.side_numbers[k]}, -base.outward, face.normal,
+                     &corner))
         visit(corner);
     }
   }

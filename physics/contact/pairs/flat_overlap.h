@@ -11,11 +11,11 @@
 
 namespace pliant::physics {
 
-// The overlap of a surface's triangles with a flat face of a shape, or with a straight line of a
-// round one, seen along the triangle's normal. Its corners are vertices of the triangle, vertices
-// of the face, and points where their sides cross. The triangle's vertices are contacts of their
-// own; this finds the others. A single contact at the deepest point would jump from corner to
-// corner as the face tilts, and rock it.
+// The overlap of a surface's triangles with a flat face of a shape, with a straight line of a round
+// one, or with the sharp edges of a mesh, seen along the triangle's normal. Its corners are
+// vertices of the triangle, vertices of the face, and points where their sides cross. The
+// triangle's vertices are contacts of their own; this finds the others. A single contact at the
+// deepest point would jump from corner to corner as the face tilts, and rock it.
 class FlatOverlap {
  public:
   struct Corner {
@@ -40,7 +40,21 @@ class FlatOverlap {
     std::array<Eigen::Vector3d, kMaxCorners> corners;
     int size = 0;
     Eigen::Vector3d normal;
-    std::uint64_t first;  // number of its first corner, for keys
+    // Numbers of its corners and of the sides from them, for keys. Other corners and sides than
+    // sharp ones are none of the shape.
+    std::array<std::uint64_t, kMaxCorners> corner_numbers, side_numbers;
+    std::array<bool, kMaxCorners> is_sharp_corner, is_sharp_side;
+
+    void Add(const Eigen::Vector3d& corner, std::uint64_t number);
+  };
+  // The triangle that is being visited.
+  struct Base {
+    int index;
+    const Eigen::Vector3d* x;
+    double margin, deepest;
+    Eigen::Vector3d outward, u, v;
+    double twice_area;
+    Eigen::Vector2d corners[3];  // along u and v, from x[0]
   };
   // A point on side e of the triangle, at the fraction `along` of it.
   struct Crossing {
@@ -50,6 +64,10 @@ class FlatOverlap {
   };
   // Gets what faces the direction d, if anything.
   bool FindFace(const Eigen::Vector3d& d, Face* face) const;
+  // Gets a triangle of a mesh if it faces the direction d and has a sharp edge.
+  bool FindMeshFace(int triangle, const Eigen::Vector3d& d, Face* face) const;
+  int VisitFace(const Base& base, const Face& face,
+                absl::FunctionRef<void(const Corner&)> visit) const;
   bool MakeCorner(int triangle, const Crossing& crossing, const Eigen::Vector3d& inward,
                   const Eigen::Vector3d& facing, Corner* corner) const;
 

@@ -436,10 +436,14 @@ void CollideSurfaceShape(const TriangleSurface& surface, const PlacedShape& plac
         if (weights[k] > 0) side_of(&touch).Add(surface.node(t[k]), weights[k]);
       met->push_back(touch);
     };
+    double lowest = std::numeric_limits<double>::infinity();
     const auto add_corner = [&](const FlatOverlap::Corner& corner) {
+      lowest = std::min(lowest, corner.gap);
       add(corner.weights, corner.n, corner.gap, surface.triangle_area(i) / 6, corner.feature);
     };
-    if (overlap.VisitCorners(i, x, margin, add_corner) > 0) return;
+    const bool has_corners = overlap.VisitCorners(i, x, margin, add_corner) > 0;
+    // a mesh may enter the triangle by a round part too
+    if (has_corners && shape.is_convex()) return;
     const double noticeable = std::max(kMinRelativeDepth * longest, nearest - margin);
     DeepestPoint deepest;
     const bool is_entered =
@@ -447,6 +451,7 @@ void CollideSurfaceShape(const TriangleSurface& surface, const PlacedShape& plac
             ? FindDeepestInConvex(shape, x, at_vertices, noticeable, 1e-3, &deepest)
             : FindDeepestBySampling(shape, x, at_vertices, noticeable, margin, &deepest);
     if (!is_entered || !(deepest.field.distance < margin)) return;
+    if (has_corners && !(deepest.field.distance < lowest - noticeable)) return;
 
     const auto [n, gap] = FindSeparatingDirection(shape, x, deepest);
     add(deepest.weights, n, gap, surface.triangle_area(i) / 3,
