@@ -81,6 +81,12 @@ class ContactKinematics {
   Eigen::Vector3d CalcRelativeVelocity(const TrialConfiguration& trial,
                                        const PlacedContact& placed) const;
 
+  // The side of whose face or triangle the other touches a point; 0: neither, −1: A, 1: B. That
+  // point moves along the face, which only the other side's position tells.
+  int face_side() const {
+    return source_ == NormalSource::kA ? -1 : source_ == NormalSource::kB ? 1 : 0;
+  }
+
   const Attachment& attachment_a() const { return contact_->a; }
   const Attachment& attachment_b() const { return contact_->b; }
   const Eigen::Vector3d& core_start_a() const { return a_.core_start; }

@@ -13,12 +13,18 @@ template <typename T>
 using VectorOf = Eigen::Matrix<T, 3, 1>;
 
 // Point of application of the force, the same for both sides, so that it exerts no couple: on the
-// side with nodes, or in the middle of the gap.
+// side with nodes, or in the middle of the gap. Between two frames it follows what touches a face,
+// not the place of the face where it was at the start of the step: a rolling ball would spin up.
 template <typename T>
-VectorOf<T> PlaceForce(const ContactPoint& point, const PlacedContactOf<T>& placed) {
+VectorOf<T> PlaceForce(const SmoothContact& contact, const PlacedContactOf<T>& placed) {
+  const ContactPoint& point = *contact.point;
   if (!point.b.nodes.empty()) return placed.p_B;
   if (!point.a.nodes.empty()) return placed.p_A;
-  return (placed.p_A + placed.p_B) * T(0.5);
+  const int face = contact.kinematics.face_side();
+  if (face == 0) return (placed.p_A + placed.p_B) * T(0.5);
+  const VectorOf<T> n = placed.R_WC.col(2);
+  const VectorOf<T> across = n * (n.dot(placed.p_B - placed.p_A) * T(0.5));
+  return face < 0 ? VectorOf<T>(placed.p_B - across) : VectorOf<T>(placed.p_A + across);
 }
 
 // Velocity of a side at p_W; `origin` is Bo of its frame.
@@ -76,7 +82,7 @@ ForceOf<T> CalcForce(const SmoothContact& contact, const TrialConfiguration& tri
   ForceOf<T> of;
   of.gap = placed.gap + T(contact.lift);
   of.normal = placed.R_WC.col(2);
-  of.p = PlaceForce(point, placed);
+  of.p = PlaceForce(contact, placed);
   of.normal_force = CalcNormalForce(contact.law, of.gap);
   const VectorOf<T> n =
       contact.lag.is_used ? VectorOf<T>(contact.lag.normal_W.cast<T>()) : of.normal;
