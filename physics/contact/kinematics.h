@@ -81,8 +81,8 @@ class ContactKinematics {
   Eigen::Vector3d CalcRelativeVelocity(const TrialConfiguration& trial,
                                        const PlacedContact& placed) const;
 
-  // The side of whose face or triangle the other touches a point; 0: neither, −1: A, 1: B. That
-  // point moves along the face, which only the other side's position tells.
+  // The side of which the other touches a face or a triangle; 0: neither, −1: A, 1: B. The contact
+  // moves along the face, with the other side.
   int face_side() const {
     return source_ == NormalSource::kA ? -1 : source_ == NormalSource::kB ? 1 : 0;
   }

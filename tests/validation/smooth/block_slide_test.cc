@@ -58,13 +58,13 @@ probes:
 }
 
 // Distance and time at which the block becomes slower than the stick speed, interpolated within the
-// step.
-Slide SlideDown(World* world) {
+// step. A block that rings may leave a step unsolved.
+Slide SlideDown(World* world, bool rings = false) {
   double x = 0, t = 0, v = kStartSpeed;
   while (world->state().time < 30) {
     const absl::Status status = world->Step();
     EXPECT_TRUE(status.ok()) << status.message();
-    EXPECT_TRUE(world->report().converged) << world->report().residual;
+    EXPECT_TRUE(world->report().converged || rings) << world->report().residual;
     if (!status.ok()) break;
     const double now_v = ReadVector(*world, "v").x(), now_x = ReadVector(*world, "p").x(),
                  now_t = world->state().time;
@@ -151,7 +151,7 @@ TEST(BlockSlide, BeginsWithoutRingingAfterHalfStepsOfEuler) {
   double worst = 0;
   for (const double h : {0.01, 0.02, 0.05}) {
     World rings = LoadWorld(SlideScene(h, "integrator: TR", true, kDistance));
-    worst = std::max(worst, std::abs(SlideDown(&rings).distance - exact));
+    worst = std::max(worst, std::abs(SlideDown(&rings, true).distance - exact));
     World damped = LoadWorld(SlideScene(h, "integrator: TR, damped_start: true", true, kDistance));
     EXPECT_NEAR(SlideDown(&damped).distance, exact, 0.003 * exact) << h;
   }
