@@ -1,5 +1,5 @@
-// Contact filters of robots: neighbours in a tree, the filters of their files, and the friction of
-// their soft bodies.
+// Contact filters of joined bodies and of robots: neighbours in a tree, the filters of their files,
+// and the friction of their soft bodies.
 
 #include <algorithm>
 #include <cmath>
@@ -26,6 +26,19 @@ using ContactMask = std::pair<int, int>;
 
 bool MayTouch(const ContactMask& a, const ContactMask& b) {
   return (a.first & b.second) != 0 || (b.first & a.second) != 0;
+}
+
+// Disables contact between two bodies of a model whose pairs are sorted.
+void DisableContact(const std::pair<int, int>& bodies, Model* model) {
+  std::vector<ContactParameters::Pair>& pairs = model->contact.pairs;
+  const auto [a, b] = bodies;
+  const auto place = std::ranges::lower_bound(
+      pairs, bodies, {}, [](const auto& p) { return std::pair(p.body_a, p.body_b); });
+  if (place == pairs.end() || place->body_a != a || place->body_b != b) {
+    pairs.insert(place, {.body_a = a, .body_b = b, .enabled = false});
+  } else {
+    place->enabled = false;
+  }
 }
 
 }  // namespace
@@ -79,6 +92,17 @@ void SceneCompiler::FilterRobotContacts(const RobotPlacement& placement,
   }
 }
 
+void SceneCompiler::SeparateJoinedBodies(std::map<std::pair<int, int>, double>* depths) {
+  for (const Constraint& constraint : model_->constraints) {
+    const bool joins = constraint.kind == Constraint::Kind::kWeld ||
+                       (constraint.kind == Constraint::Kind::kBall && constraint.node_b < 0);
+    if (!joins) continue;
+    const std::pair<int, int> pair = std::minmax(constraint.body_a, constraint.body_b);
+    if (pair.first < 0 || enabled_pairs_.contains(pair) || depths->erase(pair) == 0) continue;
+    DisableContact(pair, model_.get());
+  }
+}
+
 void SceneCompiler::SeparateLinks(std::map<std::pair<int, int>, double>* depths) {
   std::set<int> warned;  // robots of the scene
   // soft bodies that are driven come after these in the model's robots
@@ -107,16 +131,9 @@ void SceneCompiler::SeparateLinks(std::map<std::pair<int, int>, double>* depths)
       }
     }
     if (separated.empty()) continue;
-    std::vector<ContactParameters::Pair>& pairs = model_->contact.pairs;
-    for (const auto& [a, b] : separated) {
-      depths->erase({a, b});
-      const auto place = std::ranges::lower_bound(
-          pairs, std::pair(a, b), {}, [](const auto& p) { return std::pair(p.body_a, p.body_b); });
-      if (place == pairs.end() || place->body_a != a || place->body_b != b) {
-        pairs.insert(place, {.body_a = a, .body_b = b, .enabled = false});
-      } else {
-        place->enabled = false;
-      }
+    for (const auto& pair : separated) {
+      depths->erase(pair);
+      DisableContact(pair, model_.get());
     }
     if (!warned.insert(placement.draft).second) continue;
     log_.Warning(

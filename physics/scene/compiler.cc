@@ -147,6 +147,7 @@ void SceneCompiler::CheckOverlaps() {
     double& depth = depths[{contact.body_a, contact.body_b}];
     depth = std::max(depth, -contact.gap);
   }
+  SeparateJoinedBodies(&depths);
   SeparateLinks(&depths);
   const auto thickness = [&](int body) {
     if (body >= static_cast<int>(placements_.size())) return detector.thickness(body);

@@ -188,8 +188,10 @@ class SceneCompiler {
   void FilterByContactMasks();
   void SetDeformableFriction();
 
-  // Disables contact between links of one tree that start inside each other, and removes them from
-  // `depths` of overlap, by bodies [m]: compile_robot_contacts.cc
+  // Disable contact between bodies joined by a weld or a ball that touch at the start, and between
+  // links of one tree that start inside each other. Remove them from `depths` of overlap, by bodies
+  // [m]: compile_robot_contacts.cc
+  void SeparateJoinedBodies(std::map<std::pair<int, int>, double>* depths);
   void SeparateLinks(std::map<std::pair<int, int>, double>* depths);
   // warns of bodies that start inside each other, and refuses too many contacts: compiler.cc
   void CheckOverlaps();

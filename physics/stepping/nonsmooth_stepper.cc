@@ -273,10 +273,10 @@ class NonsmoothStepper final : public Stepper {
     }
   }
 
-  // Whether forces that satisfy the laws would be found if there were any; the paper's schemes
-  // often end before.
+  // Whether forces that satisfy the laws would be found if there were any. Schemes that a scene
+  // chooses end where it wants them to.
   bool IsPatient() const {
-    return solver_options_.friction != solvers::NonsmoothOptions::Friction::kFixedPoint;
+    return solver_options_.friction == solvers::NonsmoothOptions::Friction::kFixedPointThenCone;
   }
 
   // Solves an island with its rigid contacts made near-rigid, with R times `stiffer`, and gets the
