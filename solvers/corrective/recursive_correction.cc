@@ -489,7 +489,6 @@ void RecursiveCorrection::Converge(const MappingCompliance& compliance,
     ended_exactly_ = mode == Mode::kExact;
     if (result_.residual <= options.tolerance) {
       result_.converged = true;
-      result_.is_squeezed = false;
       if (!(result_.residual < best.residual)) break;
       const bool is_fast = tried.velocity > options.refined_velocity;
       if ((result_.residual <= options.refined_tolerance && !is_fast) ||
@@ -595,6 +594,7 @@ void RecursiveCorrection::Solve(const MappingCompliance& compliance,
   using Scheme = CorrectionOptions::Scheme;
   const int count = static_cast<int>(problem->contacts.size());
   result_.converged = true;
+  result_.is_squeezed = false;
   result_.recursions = result_.sweeps = 0;
   result_.residual = result_.complementarity = 0;
   result_.residuals.clear();
