@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "physics/dynamics/abilities/frames.h"
-#include "solvers/problem/near_rigid.h"
+#include "solvers/nonsmooth/near_rigid_contacts.h"
 
 namespace pliant::physics {
 
@@ -14,7 +14,6 @@ using solvers::ConvexProblem;
 using solvers::CorrectiveContact;
 using solvers::FixedLinearisation;
 using solvers::IslandView;
-using solvers::NonsmoothProblem;
 
 namespace {
 
@@ -190,26 +189,13 @@ bool NonsmoothLinearisation::PressNearRigidly(const FixedLinearisation& given,
                                               const IslandView& island, double stiffer,
                                               std::vector<double>* pressed) {
   const double h = given.h, scale = PoseOnCones(given, island, no_impulses_);
-  bool is_any_rigid = false;
-  for (int c = 0; c < island.num_contacts(); ++c) {
-    NonsmoothProblem::Contact& contact = cone_problem_.contacts[c];
-    if (contact.compliance > 0) continue;
-    contact.compliance =
-        stiffer * h * h *
-        solvers::NearRigid(given.diagonals[solved_[island.contacts[c]]], FrameSet::kRigidBeta);
-    is_any_rigid = true;
-  }
-  if (!is_any_rigid) return false;
+  if (!solvers::MakeNearRigid(stiffer, FrameSet::kRigidBeta, &cone_problem_)) return false;
   solvers::NonsmoothOptions options;
   options.friction = solvers::NonsmoothOptions::Friction::kFixedPoint;
   options.tolerance = kSqueezeTolerance * h * scale;
   if (!cone_newton_.Solve(cone_problem_, contact_guess_, row_guess_, options, &forces_))
     return false;
-  pressed->clear();
-  for (int c = 0; c < island.num_contacts(); ++c) {
-    const Eigen::Matrix3d& W = given.diagonals[solved_[island.contacts[c]]];
-    pressed->push_back(h * W(2, 2) * forces_.contact_forces[c].z());
-  }
+  solvers::GetPressures(cone_problem_, forces_, pressed);
   return forces_.converged;
 }
 

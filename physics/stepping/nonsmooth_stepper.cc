@@ -8,8 +8,8 @@
 #include "physics/stepping/report/step_timer.h"
 #include "physics/stepping/solve.h"
 #include "solvers/nonsmooth/law_residual.h"
+#include "solvers/nonsmooth/near_rigid_contacts.h"
 #include "solvers/nonsmooth/nonsmooth_newton.h"
-#include "solvers/problem/near_rigid.h"
 
 namespace pliant::physics {
 namespace {
@@ -282,25 +282,14 @@ class NonsmoothStepper final : public Stepper {
   // Solves an island with its rigid contacts made near-rigid, with R times `stiffer`, and gets the
   // normal impulses as speeds that each would cause alone. False if there are no rigid contacts, or
   // the solver does not converge.
-  bool PressNearRigidly(const solvers::IslandView& island, double h, double stiffer, Work* work,
-                        std::vector<double>* pressed) const {
-    bool is_any_rigid = false;
-    for (std::size_t c = 0; c < island.contacts.size(); ++c) {
-      NonsmoothProblem::Contact& contact = work->problem.contacts[c];
-      contact.compliance = work->rigid_contacts[c].compliance;
-      if (contact.compliance > 0) continue;
-      contact.compliance =
-          stiffer * h * h * solvers::NearRigid(island.contact(c).W, FrameSet::kRigidBeta);
-      is_any_rigid = true;
-    }
-    if (!is_any_rigid) return false;
-    work->contact_guess.assign(island.contacts.size(), Vector3d::Zero());
+  bool PressNearRigidly(double stiffer, Work* work, std::vector<double>* pressed) const {
+    work->problem.contacts = work->rigid_contacts;
+    if (!solvers::MakeNearRigid(stiffer, FrameSet::kRigidBeta, &work->problem)) return false;
+    work->contact_guess.assign(work->rigid_contacts.size(), Vector3d::Zero());
     if (!work->solver.Solve(work->problem, work->contact_guess, work->row_guess, solver_options_,
                             &work->result))
       return false;
-    pressed->clear();
-    for (std::size_t c = 0; c < island.contacts.size(); ++c)
-      pressed->push_back(h * island.contact(c).W(2, 2) * work->result.contact_forces[c].z());
+    solvers::GetPressures(work->problem, work->result, pressed);
     return work->result.converged;
   }
 
@@ -312,8 +301,8 @@ class NonsmoothStepper final : public Stepper {
     if (work->solved && !work->result.converged && work->sets.empty() && IsPatient()) {
       std::swap(work->result, work->rigid_result);
       work->rigid_contacts = work->problem.contacts;
-      work->is_softened = PressNearRigidly(island, h, solvers::kStiffer, work, &work->harder) &&
-                          PressNearRigidly(island, h, 1, work, &work->pressed) &&
+      work->is_softened = PressNearRigidly(solvers::kStiffer, work, &work->harder) &&
+                          PressNearRigidly(1, work, &work->pressed) &&
                           solvers::IsSqueezed(work->pressed, work->harder);
       if (!work->is_softened) {
         std::swap(work->result, work->rigid_result);

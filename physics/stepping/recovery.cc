@@ -92,7 +92,7 @@ double CalcRecoveryRate(const ConstraintSystem::Contact& contact, const ContactP
   if (!point.is_between_frames() || std::isfinite(contact.stiffness)) return 0;
   if (!(contact.allowed_overlap > 0 || further_closing > kTolerableOverlap)) return 0;
   const double overlap = -(contact.gap + h * rate) + further_closing;
-  // if the load causes half of the overlap or more, the contact law alone decides
+  // an overlap that the load causes stays
   if (!(overlap > borne + kTolerableOverlap)) return 0;
   return std::max(0.0,
                   std::min(recovery_speed - rate + further_closing / h, (overlap - borne) / h));

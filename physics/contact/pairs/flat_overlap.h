@@ -77,7 +77,7 @@ class FlatOverlap {
   bool is_round_ = false;  // a cylinder or a capsule, along z
   bool has_ends_ = false;
   double radius_ = 0, half_length_ = 0;
-  // of the polygon in place of a disc
+  // A polygon takes the place of the discs at the ends of a cylinder.
   static constexpr int kDiscCorners = 16;
   std::array<Eigen::Vector2d, kDiscCorners> disc_;
 };

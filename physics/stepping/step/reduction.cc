@@ -199,7 +199,7 @@ void ReleaseImmovable(ConstraintSystem* system) {
     if (!(contact.W(2, 2) < kImmovable * contact.W.trace())) continue;
     contact.gap += kOutOfReach;
     contact.gap_shift += kOutOfReach;
-    // what is left of J along the normal is rounding error
+    // the rest of J along the normal is rounding error
     contact.W.row(2).setZero();
     contact.W.col(2).setZero();
     for (const ConstraintSystem::Entry& entry : system->entries_of(contact))

@@ -95,7 +95,7 @@ TEST(SoftRigid, BladeBetweenVerticesIsPartedAlongTheTriangleHoweverDeep) {
   }
 }
 
-// Flat sides touch at all corners of their overlap, by whatever amount they are tilted: the corners
+// Flat sides touch at all corners of their overlap, however they are tilted. The corners are those
 // of the box, and the points where its sides cross the diagonal of the block's top.
 TEST(SoftRigid, BoxOnLargeTrianglesTouchesAtTheCornersOfTheOverlap) {
   for (double tilt : {0.0, 1e-4, -1e-4}) {
