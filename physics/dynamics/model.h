@@ -312,7 +312,9 @@ struct Model {
   std::vector<Constraint> constraints;
   std::vector<Script> script;
   std::vector<Probe> probes;
-  std::string hash;  // 32 hexadecimal digits, over everything that affects results
+  // 32 hexadecimal digits each: over everything that affects results, and over everything, names
+  // and images included.
+  std::string hash, content_hash;
 
   // Offsets of each block's positions and velocities in State, one entry more than blocks, and each
   // block's abilities. Filled by Finish().

@@ -88,6 +88,7 @@ void SceneCompiler::ReadRobot(const v1::Robot& given, const std::string& path, R
   }
   if (!result.robot.has_value()) return;
   absl::StrAppend(&mesh_hashes_, result.files_hash, ";");
+  absl::StrAppend(&looks_hashes_, result.looks_hash, ";");
   draft->description = std::make_shared<const RobotDescription>(*std::move(result.robot));
   DraftRobotDeformables(path, draft);
   ReadJointValues(given, path, draft);

@@ -59,6 +59,13 @@ constexpr double kPartsShare = 0.8;
 // Maximum number of pairs that are named.
 constexpr std::size_t kMaxOverlapsNamed = 5;
 
+// 32 hexadecimal digits.
+std::string HashText(const std::string& text) {
+  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  return absl::StrCat(absl::Hex(hash.high64, absl::kZeroPad16),
+                      absl::Hex(hash.low64, absl::kZeroPad16));
+}
+
 }  // namespace
 
 SceneCompiler::SceneCompiler(const v1::Scene& scene, const SceneOptions& options,
@@ -108,9 +115,8 @@ std::shared_ptr<const Model> SceneCompiler::Compile() {
   const std::string text =
       absl::StrCat(kModelFormat, mesh_hashes_, options_.repair_meshes ? "repair\n" : "\n",
                    Serialize(Normalize(scene_, *model_)));
-  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
-  model_->hash = absl::StrCat(absl::Hex(hash.high64, absl::kZeroPad16),
-                              absl::Hex(hash.low64, absl::kZeroPad16));
+  model_->hash = HashText(text);
+  model_->content_hash = HashText(absl::StrCat(model_->hash, looks_hashes_, Serialize(scene_)));
   return model_;
 }
 

@@ -304,7 +304,6 @@ class SceneCompiler {
   // files: scene_files.cc
   // A mesh file named in the scene; nullopt when it must not, or cannot, be read.
   std::optional<MeshFile> ReadMeshFile(const std::string& file, const std::string& path);
-  void AddToHash(const std::string& bytes);
   // Path of a file named in the scene; nullopt when it must not be read.
   std::optional<std::string> FindFile(const std::string& file, const std::string& path);
   // As above, but returns the error instead of logging it.
@@ -355,7 +354,8 @@ class SceneCompiler {
   absl::flat_hash_map<std::string, int> templates_;            // in the scene's bodies
   absl::flat_hash_map<std::string, std::vector<int>> copies_;  // of a template, in the model
   absl::flat_hash_map<std::string, std::vector<int>> groups_;
-  std::string mesh_hashes_;      // of all files, in the order of reading
+  std::string mesh_hashes_;      // of files that affect the motion, in the order of reading
+  std::string looks_hashes_;     // of files that only affect the looks
   std::int64_t tetrahedra_ = 0;  // of meshes that were read
   double share_ = 0;             // last reported
   double body_share_ = 0;        // of one body being read

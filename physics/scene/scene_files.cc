@@ -22,7 +22,6 @@
 #include "physics/scene/textures/dressed_parts.h"
 #include "physics/scene/textures/image_file.h"
 #include "pliant/v1/scene.pb.h"
-#include "xxhash.h"
 
 namespace pliant::physics {
 
@@ -109,18 +108,13 @@ std::optional<SceneCompiler::MeshFile> SceneCompiler::ReadMeshFile(const std::st
     log_.Error(path, std::string(bytes.status().message()));
     return std::nullopt;
   }
-  AddToHash(*bytes);
+  AppendFileHash(*bytes, &mesh_hashes_);
   const CompanionFiles serve = ServeCompanions(*place, options_.jail);
   return MeshFile{*std::move(bytes), [this, serve](const std::string& name) {
                     absl::StatusOr<std::string> companion = serve(name);
-                    if (companion.ok()) AddToHash(*companion);
+                    if (companion.ok()) AppendFileHash(*companion, &mesh_hashes_);
                     return companion;
                   }};
-}
-
-void SceneCompiler::AddToHash(const std::string& bytes) {
-  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
-  absl::StrAppend(&mesh_hashes_, hash.high64, ",", hash.low64, ";");
 }
 
 std::vector<VisualShape> SceneCompiler::ReadVisual(const v1::Visual& given,
@@ -145,6 +139,7 @@ std::vector<VisualShape> SceneCompiler::ReadVisual(const v1::Visual& given,
     absl::StatusOr<std::string> found = ReadMeshFileBytes(*place, max_bytes, "image");
     if (absl::IsNotFound(found.status()))
       return absl::NotFoundError(absl::StrCat(named.string(), ": no such file"));
+    if (found.ok()) AppendFileHash(*found, &looks_hashes_);
     return found;
   };
   const auto read_mesh = [&](const std::string& name) { return read(name, kMaxMeshFileBytes); };

@@ -37,11 +37,15 @@ class ThreadWorker final : public Timeline::Worker {
     wake_.notify_one();
   }
 
-  bool TryRun() override {
+  bool TryRun(int times) override {
     std::unique_lock lock(mutex_);
     if (running_ || stopping_) return false;
     const SteadyTime awaited = due_;
     RunJob(lock);
+    for (int i = 1; i < times && !stopping_; ++i) {
+      if (!woken_ && due_ > std::chrono::steady_clock::now()) break;
+      RunJob(lock);
+    }
     // the thread waits until `awaited`, or missed a wake-up meanwhile
     if (due_ < awaited || woken_ || stopping_) wake_.notify_one();
     return true;

@@ -22,9 +22,10 @@ class Timeline {
     // Runs the job soon; once more after it returns if it is running.
     virtual void Wake() = 0;
 
-    // Runs the job once on the calling thread, which avoids the wait for another one. Returns
-    // false, and does nothing, if it is running already or must not run here.
-    virtual bool TryRun() { return false; }
+    // Runs the job on the calling thread, which avoids the wait for another one: up to `times`
+    // times while it is due. Returns false, and does nothing, if it is running already or must not
+    // run here.
+    virtual bool TryRun(int /*times*/ = 1) { return false; }
 
     // Returns when the job is not running and will not run again. Idempotent; do not call it from
     // the job.

@@ -21,6 +21,8 @@ constexpr auto kProgressInterval = std::chrono::milliseconds(10);
 // Maximum time of steps made by threads that also serve other clients: about the time to wake
 // another thread.
 constexpr double kQuickStep = 0.2e-3;  // [s]
+// Maximum time of the steps that one caller gets from threads that step worlds for several.
+constexpr double kShortRun = 10e-3;  // [s]
 constexpr std::size_t kMaxSmallShapes = 16;
 constexpr int kMaxSmallDofs = 48;
 
@@ -112,7 +114,7 @@ void WorldHost::Step(std::int64_t steps, const CallLimits& limits, Done done, St
     return done(absl::InvalidArgumentError(
         absl::StrCat("steps: ", steps, " is not allowed; expected 1 to ", kMaxSteps)));
   }
-  const bool here = caller.lends_thread && steps == 1 && IsQuick();
+  const int here = CountStepsHere(steps, caller.lent);
   auto shared_done = std::make_shared<Done>(std::move(done));
   Post({[this, steps, limits, shared_done, inputs = std::move(inputs), caller = std::move(caller)] {
           StartRun({steps, 0, limits, std::move(*shared_done), inputs, caller});
@@ -224,7 +226,7 @@ void WorldHost::RemoveObserver(std::shared_ptr<StateObserver> observer, Done don
         [shared_done](const absl::Status& status) { (*shared_done)(status); }});
 }
 
-void WorldHost::Post(Request request, bool here) {
+void WorldHost::Post(Request request, int turns_here) {
   absl::Status refused;
   {
     std::lock_guard lock(mailbox_mutex_);
@@ -239,12 +241,20 @@ void WorldHost::Post(Request request, bool here) {
     }
   }
   if (!refused.ok()) return request.refuse(refused);
-  if (!here || !worker_->TryRun()) worker_->Wake();
+  if (turns_here == 0 || !worker_->TryRun(turns_here)) worker_->Wake();
 }
 
 bool WorldHost::IsQuick() const {
   const double last = last_step_.load();
   return is_small_ && journal_ == nullptr && last > 0 && last < kQuickStep;
+}
+
+// Number of the steps that a thread lent by a caller may make: all of them or none.
+int WorldHost::CountStepsHere(std::int64_t steps, Lent lent) const {
+  const double last = last_step_.load();
+  const bool is_short = last > 0 && static_cast<double>(steps) * last < kShortRun;
+  if (lent == Lent::kShortSteps) return is_short ? static_cast<int>(steps) : 0;
+  return lent == Lent::kQuickSteps && steps == 1 && IsQuick() ? 1 : 0;
 }
 
 void WorldHost::Touch() {

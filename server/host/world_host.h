@@ -32,13 +32,17 @@ struct CallLimits {
   std::shared_ptr<const std::atomic<bool>> cancelled;  // may be null
 };
 
+// What a calling thread may be used for: nothing; steps that are sure to be quick, because it also
+// serves other clients; or steps that are short, because others can wait for it.
+enum class Lent { kNothing, kQuickSteps, kShortSteps };
+
 // The sender of a request for steps. `on_wait` is called on the stepping thread with the number of
 // requests ahead of it, if there are any.
 struct StepCaller {
   std::string name;
   std::function<void(int ahead)> on_wait;
-  // The calling thread may make a step that is sure to be quick, instead of waking another one.
-  bool lends_thread = false;
+  // Which steps the calling thread may make, instead of waking the world's own.
+  Lent lent = Lent::kNothing;
 };
 
 // Notified of every publication of a world, and when the world stops.
@@ -103,6 +107,9 @@ class WorldHost {
   Journal* journal() const { return journal_.get(); }
   HostCounters counters() const;
 
+  // True if the next step is sure to be quick, whatever happens in it.
+  bool IsQuick() const;
+
   // Advances a paused world. Requests to step are served one after the other. Errors:
   // FAILED_PRECONDITION when the world is running, RESOURCE_EXHAUSTED when kMaxRuns are waiting,
   // DEADLINE_EXCEEDED and CANCELLED when `limits` ended it between two steps, ABORTED when a step
@@ -154,8 +161,8 @@ class WorldHost {
     StepCaller caller;
   };
 
-  void Post(Request request, bool here = false);
-  bool IsQuick() const;
+  void Post(Request request, int turns_here = 0);
+  int CountStepsHere(std::int64_t steps, Lent lent) const;
   void PostChange(std::function<absl::Status()> change, Done done);
   void ReplyWhenWritten(Done done);
   void Observe(void (StateObserver::*change)(const std::shared_ptr<const physics::Snapshot>&));

@@ -123,6 +123,15 @@ void WorldRegistry::SetQuotas(const Quotas& quotas) {
   quotas_ = quotas;
 }
 
+std::shared_ptr<const physics::Model> WorldRegistry::Share(
+    std::shared_ptr<const physics::Model> model) const {
+  std::lock_guard lock(mutex_);
+  const auto same = std::ranges::find_if(worlds_, [&](const auto& entry) {
+    return entry.second->model().content_hash == model->content_hash;
+  });
+  return same == worlds_.end() ? model : same->second->shared_model();
+}
+
 std::shared_ptr<Creation> WorldRegistry::FindCreation(const std::string& id) const {
   std::lock_guard lock(mutex_);
   const auto found = creations_.find(id);

@@ -110,7 +110,8 @@ absl::Status Handlers::RecoverWorld(const Store::Found& found) {
         absl::StrCat("its scene leads to another model (", scene->model->hash, ") than before (",
                      found.record->model_hash(), "); use the build that created it"));
   }
-  absl::StatusOr<RecoveredWorld> recovered = server::RecoverWorld(found.folder, scene->model);
+  absl::StatusOr<RecoveredWorld> recovered =
+      server::RecoverWorld(found.folder, registry_.Share(scene->model));
   if (!recovered.ok()) return recovered.status();
   for (const std::string& warning : recovered->warnings)
     spdlog::warn("event=world_damaged world={} reason=\"{}\"", found.id, warning);

@@ -331,7 +331,8 @@ void Handlers::CreateWorld(const Call& call, const v1::CreateWorldRequest& reque
     if (limits.cancelled && limits.cancelled->load())
       return reply(absl::CancelledError("cancelled while the scene was built"));
     if (!scene->ok()) return reply(SceneError(scene->messages));
-    auto host = OpenWorld(std::move(*held), physics::World(scene->model), settings);
+    auto host =
+        OpenWorld(std::move(*held), physics::World(registry_.Share(scene->model)), settings);
     if (!host.ok()) return reply(host.status());
     v1::World world = DescribeWorldNow(**host);
     AddWarnings(scene->messages, &world);

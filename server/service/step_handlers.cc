@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include <tbb/task_arena.h>
 
 #include "physics/scene/scene.h"
 #include "physics/world/probes.h"
@@ -31,6 +33,8 @@ constexpr int kMaxWorldsOfBatch = 1024;
 constexpr int kMaxWorldsOnLentThread = 64;
 constexpr std::size_t kMaxNumbersOfBatch = 400'000;
 constexpr int kMaxDefinitions = 256;  // of probes
+// Time after which a thread that steps a batch goes on with the next one.
+constexpr auto kTurn = std::chrono::milliseconds(2);
 
 // Finds probes of the scene by their names, or all of them if `all` is set.
 template <typename Names>
@@ -129,7 +133,7 @@ void WriteRows(const physics::Snapshot& snapshot, int i, Batch* batch) {
   }
 }
 
-void StepWorldOf(const std::shared_ptr<Batch>& batch, int i) {
+void StepWorldOf(const std::shared_ptr<Batch>& batch, int i, Lent lent) {
   const auto finish = [batch, i](const absl::Status& status) {
     batch->failures[i] = status;
     if (batch->missing.fetch_sub(1) == 1) Answer(*batch);
@@ -151,13 +155,38 @@ void StepWorldOf(const std::shared_ptr<Batch>& batch, int i) {
     finish(published.status());
   };
   host->Step(batch->steps_of_each, batch->limits, done, *std::move(inputs),
-             {batch->caller, nullptr, true});
+             {batch->caller, nullptr, lent});
 }
 
-// Steps worlds of a batch that no other thread has taken, until none are left.
-void StepShare(const std::shared_ptr<Batch>& batch) {
-  for (int i = batch->next.fetch_add(1); i < batch->count; i = batch->next.fetch_add(1))
-    StepWorldOf(batch, i);
+// Steps worlds of a batch that no other thread has taken, until none are left or it is `until`.
+// Returns whether none are left.
+bool StepShare(const std::shared_ptr<Batch>& batch, Lent lent, const Timeline& timeline,
+               SteadyTime until = kNever) {
+  for (int i = batch->next.fetch_add(1); i < batch->count; i = batch->next.fetch_add(1)) {
+    StepWorldOf(batch, i, lent);
+    if (until != kNever && timeline.Now() >= until) return false;
+  }
+  return true;
+}
+
+// Steps worlds of a batch on a thread of `queue`, by turns with other batches.
+void StepInTurns(const std::shared_ptr<Batch>& batch, Timeline* timeline, WorkQueue* queue) {
+  queue->Post(
+      [batch, timeline, queue] {
+        bool done = false;
+        const auto step = [&] {
+          done = StepShare(batch, Lent::kShortSteps, *timeline, timeline->Now() + kTurn);
+        };
+        if (batch->count < queue->size()) {
+          step();
+        } else {
+          // other worlds keep the other processors busy
+          tbb::task_arena(1).execute(step);
+        }
+        if (!done) StepInTurns(batch, timeline, queue);
+      },
+      // the worlds' own threads do the rest
+      [batch, timeline](const absl::Status&) { StepShare(batch, Lent::kNothing, *timeline); });
 }
 
 // Reads the request of a batch, whose worlds all have the model of `host`, and allocates their
@@ -275,9 +304,9 @@ void Handlers::StepWorld(const Call& call, const v1::StepWorldRequest& request,
     reply(std::move(response));
   };
   const int steps = request.steps() == 0 ? 1 : request.steps();
-  (*host)->Step(
-      steps, call.limits, done, *std::move(inputs),
-      {call.caller->name, [ahead](int count) { ahead->store(count); }, call.lends_thread});
+  (*host)->Step(steps, call.limits, done, *std::move(inputs),
+                {call.caller->name, [ahead](int count) { ahead->store(count); },
+                 call.lends_thread ? Lent::kQuickSteps : Lent::kNothing});
 }
 
 void Handlers::StepWorlds(const Call& call, const v1::StepWorldsRequest& request,
@@ -367,16 +396,11 @@ void Handlers::StepBatch(const Call& call, const v1::StepBatch& request,
   };
   batch->missing = count;
   // other calls wait for the thread that received this one
-  const bool lent = call.lends_thread && count <= kMaxWorldsOnLentThread;
+  const bool lent =
+      call.lends_thread && count <= kMaxWorldsOnLentThread && first != nullptr && first->IsQuick();
   const int helpers = std::min(stepping_.size(), count) - (lent ? 1 : 0);
-  for (int i = 0; i < helpers; ++i) {
-    // if this helper is refused, the others do its share
-    stepping_.Post([batch] { StepShare(batch); },
-                   [batch, lent](const absl::Status&) {
-                     if (!lent) StepShare(batch);
-                   });
-  }
-  if (lent) StepShare(batch);
+  for (int i = 0; i < helpers; ++i) StepInTurns(batch, options_.timeline, &stepping_);
+  if (lent) StepShare(batch, Lent::kQuickSteps, *options_.timeline);
 }
 
 void Handlers::ProbeWorld(const Call& call, const v1::ProbeWorldRequest& request,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import pathlib
-import re
 import urllib.parse
 from typing import Iterable
 
@@ -30,7 +29,18 @@ def mentions(text: str, name: str) -> bool:
     False
     """
     names = {name, urllib.parse.quote(name)}  # glTF names files by URIs
-    return any(re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])", text) for name in names)
+    return any(_has_word(text, each) for each in names)
+
+
+def _has_word(text: str, word: str) -> bool:
+    # searching for the plain text is a hundred times faster than for a regular expression
+    at = text.find(word)
+    while at >= 0:
+        around = text[max(at - 1, 0) : at] + text[at + len(word) : at + len(word) + 1]
+        if not any(one.isalnum() or one in "_.-" for one in around):
+            return True
+        at = text.find(word, at + 1)
+    return False
 
 
 def _list_files(folder: pathlib.Path) -> list[pathlib.Path]:

@@ -12,6 +12,7 @@
 #include "physics/scene/mesh_files/mesh_cursor.h"
 #include "physics/scene/mesh_files/surface_mesh_formats.h"
 #include "physics/scene/mesh_files/volume_mesh_formats.h"
+#include "xxhash.h"
 
 namespace pliant::physics {
 namespace {
@@ -138,6 +139,11 @@ absl::StatusOr<std::string> ReadMeshFileBytes(const std::string& path, std::int6
   if (bytes.empty())
     return absl::InvalidArgumentError(absl::StrCat(path, ": the file is empty; expected a ", kind));
   return bytes;
+}
+
+void AppendFileHash(std::string_view bytes, std::string* hashes) {
+  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
+  absl::StrAppend(hashes, hash.high64, ",", hash.low64, ";");
 }
 
 }  // namespace pliant::physics

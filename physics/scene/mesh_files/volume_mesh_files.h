@@ -48,6 +48,9 @@ absl::StatusOr<std::string> ReadMeshFileBytes(const std::string& path,
                                               std::int64_t max_bytes = kMaxMeshFileBytes,
                                               const std::string& kind = "mesh");
 
+// Appends the hash of a file's bytes to those of other files.
+void AppendFileHash(std::string_view bytes, std::string* hashes);
+
 // Whether a path lies in a folder, by name only: resolve links and dots of both first.
 bool IsInsideFolder(const std::filesystem::path& path, const std::filesystem::path& folder);
 

@@ -53,6 +53,7 @@ RobotFileResult ReadRobotText(std::string_view text, const std::string& path,
   const auto finish = [&] {
     result.messages = log.TakeMessages();
     result.files_hash = files.hashes();
+    result.looks_hash = files.looks_hashes();
     return result;
   };
   files.AddHash(text);

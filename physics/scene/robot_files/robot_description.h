@@ -174,7 +174,9 @@ struct RobotFileOptions {
 struct RobotFileResult {
   std::optional<RobotDescription> robot;  // absent when a message is an error
   std::vector<RobotFileMessage> messages;
-  std::string files_hash;  // of the bytes of all files that were read, in their order
+  // Hashes of the bytes of all files that were read, in their order: of those that affect the
+  // motion, and of those that only affect the looks.
+  std::string files_hash, looks_hash;
 };
 
 // Reads URDF, SDF 1.7–1.11 or MJCF; the content decides which. A file with xacro elements is

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -125,6 +126,24 @@ TEST_F(Visuals, AppearanceLeavesTheInitialStateAndTheSurfaceAlone) {
   EXPECT_EQ(a.q, b.q);
   EXPECT_EQ(plain.result.model->bodies[0].surface.vertices,
             shown.result.model->bodies[0].surface.vertices);
+}
+
+TEST_F(Visuals, ImagesAndNamesChangeTheHashOfTheContentAlone) {
+  const auto load = [&](const std::string& yaml) { return Load(folder_, yaml).result.model; };
+  const std::string scene = SceneWith("file: toys/cloth.obj");
+  const auto first = load(scene);
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(load(scene)->content_hash, first->content_hash);
+  folder_.Write("jail/toys/cloth.png", PngBytes(16, 16));
+  const auto another_image = load(scene);
+  const auto another_name =
+      load("# a comment\n" + absl::StrReplaceAll(scene, {{"name: v", "name: w"}}));
+  for (const auto& other : {another_image, another_name}) {
+    EXPECT_EQ(other->hash, first->hash);
+    EXPECT_NE(other->content_hash, first->content_hash);
+  }
+  EXPECT_NE(another_name->content_hash, another_image->content_hash);
+  EXPECT_EQ(load("# a comment\n" + scene)->content_hash, another_image->content_hash);
 }
 
 TEST_F(Visuals, ImagesOutsideTheFolderAreWarnedOfAndLeftOut) {

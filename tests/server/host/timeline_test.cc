@@ -48,6 +48,25 @@ TEST(Timeline, WorkerRunsAgainAtTheTimeThatARunOnAnotherThreadAskedFor) {
   worker->Stop();
 }
 
+TEST(Timeline, ARunOnAnotherThreadGoesOnWhileTheJobIsDue) {
+  std::atomic<int> runs{0}, on_caller{0};
+  const auto caller = std::this_thread::get_id();
+  const auto worker = RealTimeline().Start(
+      [&] {
+        on_caller += std::this_thread::get_id() == caller ? 1 : 0;
+        // due again at once, except after the first, the fourth and the sixth run
+        const int run = ++runs;
+        return run == 1 || run == 4 || run == 6 ? kNever : RealTimeline().Now();
+      },
+      {});
+  while (runs.load() < 1 || !worker->TryRun(3)) std::this_thread::yield();
+  EXPECT_EQ(on_caller.load(), 3);  // runs 2 to 4
+  EXPECT_TRUE(worker->TryRun(10));
+  EXPECT_EQ(on_caller.load(), 5);  // not all ten
+  worker->Stop();
+  EXPECT_EQ(runs.load(), 6);
+}
+
 TEST(Timeline, StopWaitsForARunOnAnotherThread) {
   std::promise<void> entered, leave;
   std::atomic<bool> blocks{false}, left{false};

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gtest/gtest.h"
 
 #include "server/host/world_registry.h"
@@ -233,11 +234,11 @@ TEST(WorldHost, StateIsReadBetweenTwoStepsOfARequest) {
   EXPECT_EQ(host->latest()->clock.kind, ClockMode::Kind::kStepping);
 }
 
-// Requests one step from a thread that lends itself; true if that thread made the step.
-bool StepsOnLentThread(WorldHost& host) {
+// Requests steps from a thread that lends itself; true if that thread made the last one.
+bool StepsOnLentThread(WorldHost& host, Lent lent = Lent::kQuickSteps, int steps = 1) {
   std::promise<std::thread::id> made;
-  host.Step(1, {}, [&](const Result&) { made.set_value(std::this_thread::get_id()); }, nullptr,
-            {"ann", nullptr, true});
+  host.Step(steps, {}, [&](const Result&) { made.set_value(std::this_thread::get_id()); }, nullptr,
+            {"ann", nullptr, lent});
   return made.get_future().get() == std::this_thread::get_id();
 }
 
@@ -257,6 +258,10 @@ TEST(WorldHost, QuickStepsAreMadeByTheThreadThatLendsItself) {
 TEST(WorldHost, StepsThatMayTakeLongAreMadeByTheWorldsOwnThread) {
   const auto host = MakeHost();
   for (int i = 0; i < 5; ++i) EXPECT_FALSE(StepsOnLentThread(*host));
+  // a thread that others can wait for makes them, unless they are many
+  int requests = 0;
+  while (!StepsOnLentThread(*host, Lent::kShortSteps, 4)) ASSERT_LT(++requests, 1000);
+  EXPECT_FALSE(StepsOnLentThread(*host, Lent::kShortSteps, 10'000));
 }
 
 TEST(WorldHost, RequestsToStepAreServedOneAfterTheOther) {
@@ -357,6 +362,24 @@ TEST(WorldRegistry, WorldsUnderConstructionDoNotTakeEveryId) {
 }
 
 // A step may take seconds, and a network thread has other clients.
+TEST(WorldRegistry, WorldsOfEqualContentShareTheirModel) {
+  WorldRegistry registry(RegistryOptions());
+  const auto first = LoadTestModel(), second = LoadTestModel();
+  ASSERT_NE(first, second);
+  EXPECT_EQ(registry.Share(first), first);
+  ASSERT_TRUE(registry.Open(*registry.Reserve("a"), physics::World(first)).ok());
+  EXPECT_EQ(registry.Share(second), first);
+  // equal results, but another name
+  const auto other =
+      LoadTestModel(absl::StrReplaceAll(kTestScene, {{"name: bench", "name: desk"}}));
+  ASSERT_EQ(other->hash, first->hash);
+  EXPECT_EQ(registry.Share(other), other);
+  std::promise<void> ended;
+  ASSERT_TRUE(registry.Remove("a", "tester", [&] { ended.set_value(); }).ok());
+  ended.get_future().wait();
+  EXPECT_EQ(registry.Share(second), second);
+}
+
 TEST(WorldRegistry, RemovalDoesNotWaitForTheStepOfItsWorld) {
   std::promise<void> gate;
   std::atomic<bool> entered{false};

@@ -4,7 +4,11 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <string>
+#include <thread>
 #include <vector>
+
+#include "absl/strings/str_cat.h"
 
 #include "tests/server/host/robot_scene.h"
 #include "tests/server/serve/server_test_base.h"
@@ -196,6 +200,7 @@ std::vector<double> Numbers(const std::string& bytes) {
 class BatchCalls : public ServerTest {
  protected:
   BatchCalls() {
+    quotas_.server.worlds = 20;
     scene_ = LoadGantryModel(R"(
 probes:
   - {name: hand, position: {link: left/hand, point: [0, 0, 0]}}
@@ -316,6 +321,48 @@ TEST_F(BatchCalls, StepWorldsAsSingleRequestsDo) {
     fastest = std::max(fastest, std::abs(velocities[count + j]));
   }
   EXPECT_GT(fastest, 0.01);
+}
+
+// More worlds than there are threads, stepped one step at a time and several at a time by two
+// clients at once, lead to the state that one world has alone.
+TEST_F(BatchCalls, ManyWorldsOfTwoClientsAreSteppedByTurns) {
+  constexpr int kWorlds = 8;
+  for (const char* client : {"x", "y"}) {
+    for (int i = 0; i < kWorlds; ++i) {
+      grpc::ClientContext context;
+      v1::ForkWorldRequest request;
+      request.set_name("worlds/default");
+      request.set_world_id(absl::StrCat(client, i));
+      v1::World world;
+      ASSERT_TRUE(worlds_->ForkWorld(&context, request, &world).ok());
+    }
+  }
+  const auto drive = [&](const std::string& client, int steps_of_each, std::string* hash) {
+    std::vector<std::string> names;
+    for (int i = 0; i < kWorlds; ++i) names.push_back(absl::StrCat(client, i));
+    const std::vector<double> actions(3 * kWorlds, 0.1);
+    v1::StepBatchResult result;
+    for (int step = 0; step < 60; step += steps_of_each) {
+      v1::StepWorldsRequest request = Request(names, actions);
+      request.mutable_batch()->set_steps(steps_of_each);
+      ASSERT_TRUE(Advance(request, &result).ok());
+      ASSERT_EQ(result.failures_size(), 0) << result.failures(0).status().message();
+    }
+    *hash = result.state_hashes(0);
+    for (int i = 0; i < kWorlds; ++i) {
+      EXPECT_EQ(result.steps(i), 60);
+      EXPECT_EQ(result.state_hashes(i), *hash);
+    }
+  };
+  std::string of_single, of_five, alone;
+  std::thread other([&] { drive("x", 5, &of_five); });
+  drive("y", 1, &of_single);
+  other.join();
+  EXPECT_EQ(of_single, of_five);
+  v1::StepBatchResult result;
+  for (int step = 0; step < 60; ++step)
+    ASSERT_TRUE(Advance(Request({"a"}, {0.1, 0.1, 0.1}), &result).ok());
+  EXPECT_EQ(result.state_hashes(0), of_single);
 }
 
 TEST_F(BatchCalls, AWorldThatCannotBeSteppedLeavesTheOthers) {

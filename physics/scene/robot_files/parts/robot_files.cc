@@ -13,7 +13,6 @@
 #include "physics/scene/mesh_files/volume_mesh_files.h"
 #include "physics/scene/robot_files/parts/files_by_name.h"
 #include "physics/scene/robot_files/parts/xml_tree.h"
-#include "xxhash.h"
 
 namespace pliant::physics {
 namespace {
@@ -173,17 +172,16 @@ absl::StatusOr<std::string> RobotFiles::SearchAtPlace(const std::string& uri,
 }
 
 absl::StatusOr<std::string> RobotFiles::Read(const std::string& path, std::int64_t max_bytes,
-                                             const std::string& kind, bool hashed) {
+                                             const std::string& kind, bool moves) {
   if (!options_.allow_files || !IsAllowed(path))
     return absl::PermissionDeniedError(absl::StrCat(path, " may not be read"));
   absl::StatusOr<std::string> bytes = ReadMeshFileBytes(path, max_bytes, kind);
-  if (bytes.ok() && hashed) AddHash(*bytes);
+  if (bytes.ok()) AppendFileHash(*bytes, moves ? &hashes_ : &looks_hashes_);
   return bytes;
 }
 
 void RobotFiles::AddHash(std::string_view bytes) {
-  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
-  absl::StrAppend(&hashes_, hash.high64, ",", hash.low64, ";");
+  AppendFileHash(bytes, &hashes_);
 }
 
 }  // namespace pliant::physics

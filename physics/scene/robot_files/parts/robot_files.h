@@ -14,7 +14,7 @@
 namespace pliant::physics {
 
 // Finds and reads the files named in a robot file, within the jail, and keeps a hash of those
-// that affect the motion.
+// that affect the motion and another one of those that only affect the looks.
 class RobotFiles {
  public:
   RobotFiles(const RobotFileOptions& options, std::string robot_path);
@@ -28,15 +28,16 @@ class RobotFiles {
   // jail; INVALID_ARGUMENT
   absl::StatusOr<std::string> Find(const std::string& uri, const std::string& folder) const;
 
-  // As ReadMeshFileBytes. `hashed` is false for files that do not affect the motion.
+  // As ReadMeshFileBytes. `moves` is false for files that do not affect the motion.
   absl::StatusOr<std::string> Read(const std::string& path, std::int64_t max_bytes,
-                                   const std::string& kind = "mesh", bool hashed = true);
+                                   const std::string& kind = "mesh", bool moves = true);
 
   // The folder of the robot file, and of any file.
   const std::string& folder() const { return folder_; }
   static std::string FolderOf(const std::string& path);
 
   const std::string& hashes() const { return hashes_; }
+  const std::string& looks_hashes() const { return looks_hashes_; }
   void AddHash(std::string_view bytes);
 
  private:
@@ -52,6 +53,7 @@ class RobotFiles {
   std::string folder_;
   std::string jail_;  // canonical; empty when there is none
   std::string hashes_;
+  std::string looks_hashes_;
   // package names of folders from their package.xml, and results of earlier searches
   mutable std::map<std::string, std::string> package_names_;
   mutable std::map<std::pair<std::string, std::string>, absl::StatusOr<std::string>> found_;
