@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace pliant::physics {
 namespace {
@@ -19,6 +20,8 @@ constexpr double kImpactTolerance = 1e-10;
 constexpr int kMaxImpactsPerContact = 8;
 // Contacts with gaps below this are closed [m].
 constexpr double kClosedGap = 1e-6;
+// Maximum number of times that further contacts are made to hold, which close within the step.
+constexpr int kMaxHolds = 8;
 // Maximum number of corrections of the normal velocity, to which friction in a convex problem adds
 // μ times the slip.
 constexpr int kMaxCorrections = 8;
@@ -134,7 +137,8 @@ class ImpactSolver {
   }
 
   // Finds the acceleration without collisions, and the velocities with which the parabola starts.
-  // Closed contacts hold, unless they collide at once.
+  // Closed contacts hold, unless they collide at once; so do those that close within the step
+  // without a collision, since bodies that fell through them would meet others too fast.
   void FindFreeMotion() {
     std::vector<double>&v = scratch_.v, &free = scratch_.free;
     MakeFreeProblem(*island_, &scratch_.problem);
@@ -145,19 +149,59 @@ class ImpactSolver {
       if (!collides && scratch_.gaps[island_->contacts[c]] <= kClosedGap)
         scratch_.problem.contacts[c].v_hat.z() = 0;
     }
-    SolvePosed(*island_, system_, &scratch_, &free);
-    for (const int b : island_->blocks) {
-      const ConstraintSystem::Block& block = system_.blocks[b];
-      for (int i = block.first; i < block.first + block.size; ++i) {
-        scratch_.acceleration[i] = (free[i] - v[i]) / h_;
-        v[i] = 0.5 * (v[i] + free[i]);
+    scratch_.start = v;
+    for (int k = 0;; ++k) {
+      SolvePosed(*island_, system_, &scratch_, &free);
+      for (const int b : island_->blocks) {
+        const ConstraintSystem::Block& block = system_.blocks[b];
+        for (int i = block.first; i < block.first + block.size; ++i) {
+          scratch_.acceleration[i] = (free[i] - scratch_.start[i]) / h_;
+          v[i] = 0.5 * (scratch_.start[i] + free[i]);
+        }
       }
+      if (k == kMaxHolds || !HoldLanding()) return;
     }
+  }
+
+  // Makes contacts hold that close within the step too slowly for a collision. Returns whether
+  // there are any that did not hold before.
+  bool HoldLanding() {
+    bool is_any = false;
+    for (int c = 0; c < island_->num_contacts(); ++c) {
+      if (scratch_.problem.contacts[c].v_hat.z() == 0) continue;
+      const std::optional<Approach> closing = FindClosing(c, 0);
+      if (!closing || closing->wait > h_) continue;
+      if (PointOf(c).restitution > 0 && closing->velocity < -parameters_.restitution_threshold)
+        continue;
+      scratch_.problem.contacts[c].v_hat.z() = 0;
+      is_any = true;
+    }
+    return is_any;
   }
 
   double GapAt(int c, double t) const {
     return scratch_.gaps[island_->contacts[c]] + t * ContactVelocity(c, scratch_.v).z() +
            0.5 * t * t * ContactChange(c, scratch_.acceleration).z();
+  }
+
+  // When and with which velocity a contact closes.
+  struct Approach {
+    double wait;      // from now on [s]
+    double velocity;  // negative [m/s]
+  };
+
+  // Returns when contact c closes next, from time t on; none if it never does.
+  std::optional<Approach> FindClosing(int c, double t) const {
+    const double a = ContactChange(c, scratch_.acceleration).z(), gap = GapAt(c, t),
+                 u = ContactVelocity(c, scratch_.v).z() + a * t;
+    if (gap <= kClosedGap) return Approach{0, u};
+    // gap + u s + a s²/2 = 0
+    const double discriminant = u * u - 2 * a * gap;
+    if (!(discriminant >= 0)) return std::nullopt;
+    const double root = std::sqrt(discriminant);
+    if (u >= 0 && a >= 0) return std::nullopt;
+    const double wait = u < 0 ? 2 * gap / (root - u) : (u + root) / -a;
+    return Approach{wait, u + a * wait};
   }
 
   // Returns the contact that collides next, from time *t on, and sets *t; −1 if none does in this
@@ -167,19 +211,10 @@ class ImpactSolver {
     double first = h_;
     for (int c = 0; c < island_->num_contacts(); ++c) {
       if (!(PointOf(c).restitution > 0)) continue;
-      const double a = ContactChange(c, scratch_.acceleration).z(), gap = GapAt(c, *t),
-                   u = ContactVelocity(c, scratch_.v).z() + a * *t;
-      double wait = 0;
-      if (gap > kClosedGap) {
-        // gap + u s + a s²/2 = 0
-        const double discriminant = u * u - 2 * a * gap;
-        if (!(discriminant >= 0)) continue;
-        const double root = std::sqrt(discriminant);
-        wait = u < 0 ? 2 * gap / (root - u) : a < 0 ? (u + root) / -a : h_;
-      }
-      if (!(u + a * wait < -parameters_.restitution_threshold)) continue;
-      if (!(*t + wait < first)) continue;
-      first = *t + wait;
+      const std::optional<Approach> closing = FindClosing(c, *t);
+      if (!closing || !(closing->velocity < -parameters_.restitution_threshold)) continue;
+      if (!(*t + closing->wait < first)) continue;
+      first = *t + closing->wait;
       next = c;
     }
     if (next >= 0) *t = first;

@@ -30,7 +30,7 @@ struct ImpactScratch {
   solvers::SapSolver solver;
   solvers::SapResult result;
   std::vector<double> gaps;  // of all contacts, for bodies that started with v [m]
-  std::vector<double> v, free, acceleration, before, after, guess;
+  std::vector<double> v, start, free, acceleration, before, after, guess;
   std::vector<double> v_star, linear_term;
 };
 

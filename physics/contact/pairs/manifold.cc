@@ -14,6 +14,9 @@ using Eigen::Vector3d;
 
 constexpr std::size_t kMaxPoints = 8;
 
+// Points that only a larger turn about another one would bring into contact count less [rad].
+constexpr double kTurnWithinStep = 0.2;
+
 // A separating direction within 1.8° of a face's normal is replaced by that normal if the
 // separation along it is smaller by at most this share of the margin.
 constexpr double kAlongFace = 0.9995;
@@ -112,19 +115,21 @@ int ReduceManifold(std::size_t first, std::size_t most, std::vector<ManifoldPoin
   const auto deepest = std::min_element(begin, points->end(),
                                         [](const auto& x, const auto& y) { return x.gap < y.gap; });
   std::iter_swap(begin, deepest);
+  const double least_gap = (*points)[first].gap;
   for (std::size_t kept = first + 1; kept < first + most; ++kept) {
-    std::size_t furthest = kept;
-    double max_distance = -1;
+    std::size_t best = kept;
+    double best_score = -std::numeric_limits<double>::infinity();
     for (std::size_t i = kept; i < n; ++i) {
       double nearest = std::numeric_limits<double>::infinity();
       for (std::size_t k = first; k < kept; ++k)
         nearest = std::min(nearest, ((*points)[i].p_W - (*points)[k].p_W).squaredNorm());
-      if (nearest > max_distance) {
-        max_distance = nearest;
-        furthest = i;
+      const double score = std::sqrt(nearest) - ((*points)[i].gap - least_gap) / kTurnWithinStep;
+      if (score > best_score) {
+        best_score = score;
+        best = i;
       }
     }
-    std::swap((*points)[kept], (*points)[furthest]);
+    std::swap((*points)[kept], (*points)[best]);
   }
   points->resize(first + most);
   return static_cast<int>(n - first - most);

@@ -88,8 +88,8 @@ class ManifoldBuilder {
   int points_dropped_ = 0;
 };
 
-// Keeps at most `most` points from `first` on: the deepest, then repeatedly the farthest from those
-// kept. Returns the number dropped.
+// Keeps at most `most` points from `first` on: the deepest, then repeatedly one that is far from
+// those kept and not much less deep. Returns the number dropped.
 int ReduceManifold(std::size_t first, std::size_t most, std::vector<ManifoldPoint>* points);
 
 }  // namespace pliant::physics

@@ -1,9 +1,15 @@
 // Contact of rigid meshes that may be non-convex, and of rigid shapes with coarse soft surfaces.
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <numbers>
+#include <string>
 #include <tuple>
 #include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 
 #include "tests/validation/contact/box_surface.h"
 #include "tests/validation/validation_scene.h"
@@ -47,6 +53,67 @@ probes:
     EXPECT_NEAR((ReadVector(world, "upper") - Vector3d(0.01, 0.005, 0.06)).norm(), 0, 3e-4)
         << method;
     EXPECT_NEAR(ReadVector(world, "force").z(), 0.64 * kGravity, 1e-3 * 0.64 * kGravity) << method;
+  }
+}
+
+// A ring of 24 twelve-sided sections, lying flat: of each section, a vertex is lowest.
+std::string MakeRingObj(double radius, double thickness) {
+  std::string obj;
+  for (int i = 0; i < 24; ++i) {
+    for (int k = 0; k < 12; ++k) {
+      const double around = i * std::numbers::pi / 12, along = k * std::numbers::pi / 6;
+      const double r = radius + thickness * std::cos(along);
+      absl::StrAppendFormat(&obj, "v %.9f %.9f %.9f\n", r * std::cos(around), r * std::sin(around),
+                            thickness * std::sin(along));
+    }
+  }
+  for (int i = 0; i < 24; ++i) {
+    for (int k = 0; k < 12; ++k) {
+      const int next = (i + 1) % 24, up = (k + 1) % 12;
+      absl::StrAppend(&obj, "f ", 12 * i + k + 1, " ", 12 * next + k + 1, " ", 12 * next + up + 1,
+                      " ", 12 * i + up + 1, "\n");
+    }
+  }
+  return obj;
+}
+
+// More vertices near the ground than the contacts of a pair: those must be kept that touch in the
+// step, not those that are farthest apart.
+TEST(MeshContact, TiltedRingsFallFlatWithoutSinkingIn) {
+  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "rings";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "ring.obj") << MakeRingObj(0.1, 0.03);
+  for (const char* method : {"convex", "corrective", "nonsmooth"}) {
+    for (const char* convex : {"true", "false"}) {
+      SCOPED_TRACE(absl::StrCat(method, ", convex: ", convex));
+      const std::string file = (folder / absl::StrCat(method, convex, ".yaml")).string();
+      std::ofstream(file) << Fill(R"(
+name: rings
+time_step: 0.005
+sleeping: false
+method: {$METHOD: {}}
+contact: {friction: 0.5}
+bodies:
+  - {name: ground, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
+  - name: lower
+    rigid: {motion: FREE, density: 1000, shapes: [{mesh: {file: ring.obj, convex: $CONVEX}}],
+            pose: {position: [0, 0, 0.04], rpy_degrees: [3, 2, 0]}}
+  - name: upper
+    rigid: {motion: FREE, density: 1000, shapes: [{mesh: {file: ring.obj, convex: $CONVEX}}],
+            pose: {position: [0.01, 0, 0.15], rpy_degrees: [0, 5, 0]}}
+probes:
+  - {name: kinetic, energy: {kind: KINETIC}}
+  - {name: penetration, penetration: {}}
+)",
+                                  {{"$METHOD", method}, {"$CONVEX", convex}});
+      World world = MakeWorld(LoadSceneFile(file));
+      for (int step = 0; step < 200; ++step) {
+        const absl::Status status = world.Step();
+        ASSERT_TRUE(status.ok()) << status.message();
+        ASSERT_LT(Read(world, "penetration").at(0), 1e-4) << "step " << step;
+      }
+      EXPECT_LT(Read(world, "kinetic").at(0), 1e-6);
+    }
   }
 }
 

@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <string>
 #include <tuple>
+
+#include "absl/strings/str_cat.h"
 
 #include "tests/validation/validation_scene.h"
 
@@ -205,6 +208,50 @@ probes:
     if (is_up) highest = std::max(highest, ReadVector(world, "position").z() - 0.07);
   }
   EXPECT_NEAR(highest, 0.32, 0.01);
+}
+
+// Balls in a shaft, which bounce and come to rest. A ball that falls onto its neighbours more slowly
+// than the threshold speed must not fall through them in the search for collisions: it would meet
+// others fast, again and again.
+TEST_P(Restitution, APileComesToRestAndStaysThere) {
+  std::string scene = Fill(R"(
+name: pile
+time_step: 0.005
+sleeping: false
+method: {$METHOD: {}}
+contact: {friction: 0.5, restitution: 0.8}
+bodies:
+  - {name: floor, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
+)",
+                           {{"$METHOD", GetParam()}});
+  for (int i = 0; i < 4; ++i) {
+    const double angle = i * std::numbers::pi / 2;
+    absl::StrAppend(&scene, "  - {name: wall_", i,
+                    ", rigid: {motion: FIXED, shapes: [{box: {size: [0.02, 0.4, 0.6]}}], pose: "
+                    "{position: [",
+                    0.16 * std::cos(angle), ", ", 0.16 * std::sin(angle),
+                    ", 0.3], rpy_degrees: [0, 0, ", 90 * i, "]}}}\n");
+  }
+  for (int i = 0; i < 10; ++i) {
+    absl::StrAppend(&scene, "  - {name: ball_", i,
+                    ", rigid: {motion: FREE, density: 1000, shapes: [{sphere: {radius: 0.05}}], "
+                    "pose: {position: [",
+                    0.03 * std::cos(2.4 * i), ", ", 0.03 * std::sin(2.4 * i), ", ", 0.3 + 0.11 * i,
+                    "]}}}\n");
+  }
+  World world = LoadWorld(scene);
+  const double start = CalcTotalEnergy(world);
+  double gained = 0;
+  for (int s = 0; s < 600; ++s) {
+    const double before = CalcTotalEnergy(world);
+    ASSERT_TRUE(world.Step().ok());
+    EXPECT_TRUE(world.report().converged) << "step " << s;
+    const double gain = CalcTotalEnergy(world) - before;
+    EXPECT_LT(gain, 1e-3 * start) << "step " << s;
+    gained += std::max(gain, 0.0);
+  }
+  EXPECT_LT(gained, 2e-3 * start);
+  EXPECT_LT(CalcEnergies(world.model(), world.state(), -1).kinetic, 1e-5 * start);
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, Restitution,
