@@ -1,0 +1,4 @@
+// Node 18 has Web Crypto, which browsers have as a global, only as a module.
+import { webcrypto } from 'node:crypto';
+
+globalThis.crypto ??= webcrypto;
