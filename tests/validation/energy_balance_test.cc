@@ -28,7 +28,11 @@ Sums RunAndSum(double t, World* world) {
   return sums;
 }
 
-class EnergySupply : public ::testing::TestWithParam<std::string> {};
+class EnergySupply : public ::testing::TestWithParam<std::string> {
+ protected:
+  // Contacts of `smooth`, which act from a distance of 1 mm, lift 1 kg to less than twice that [J].
+  double lift() const { return GetParam() == "smooth" ? 2e-3 * kGravity : 0; }
+};
 
 // A force of 20 N moves 1 kg over a smooth floor for 0.5 s: 10 m/s, 50 J, without loss.
 TEST_P(EnergySupply, WorkOfAForceBecomesKineticEnergy) {
@@ -48,8 +52,8 @@ script:
                                {{"$METHOD", GetParam()}}));
   const Sums sums = RunAndSum(0.5, &world);
   EXPECT_NEAR(sums.work, 50, 1e-3);
-  EXPECT_NEAR(sums.change, 50, 1e-3);
-  EXPECT_LT(sums.gains, 1e-5);  // the error of the method's forces, times the distance
+  EXPECT_NEAR(sums.change, 50, 1e-3 + lift());
+  EXPECT_LT(sums.gains, 1e-5 + lift());  // the error of the method's forces, times the distance
 }
 
 // A conveyor at 1 m/s brings a cube of 1 kg to its speed: it supplies 1 J, of which friction takes
@@ -74,9 +78,9 @@ script:
   const Sums sums = RunAndSum(1, &world);
   // the first step moves the belt by h v at once
   EXPECT_NEAR(sums.work, 1, 0.02);
-  EXPECT_NEAR(sums.change, 0.5, 0.01);
+  EXPECT_NEAR(sums.change, 0.5, 0.01 + lift());
   EXPECT_NEAR(sums.losses, 0.5, 0.02);
-  EXPECT_LT(sums.gains, 1e-3);
+  EXPECT_LT(sums.gains, 1e-3 + lift());
 }
 
 // A soft bar is bent by the body that holds its ends, and released: what the holder supplied is in
@@ -137,7 +141,8 @@ script:
   EXPECT_LT(sums.gains, 0.01 * std::abs(sums.work));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EnergySupply, ::testing::Values("convex", "corrective", "nonsmooth"),
+INSTANTIATE_TEST_SUITE_P(All, EnergySupply,
+                         ::testing::Values("convex", "corrective", "nonsmooth", "smooth"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

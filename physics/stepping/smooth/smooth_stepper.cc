@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "physics/stepping/energy_balance.h"
 #include "physics/stepping/integrators/stage_rule.h"
 #include "physics/stepping/integrators/theta_method.h"
 #include "physics/stepping/report/step_timer.h"
@@ -113,7 +114,9 @@ class SmoothStepper final : public Stepper {
       report->End(StopReason::kConverged);
     timer.Lap(Phase::kCheck);
 
-    report->energy.is_exact = false;  // the work of drives and motions is not counted
+    report->energy.is_exact = false;  // contacts have a potential of their own
+    if (reports_work())
+      report->energy.work = CalcSuppliedWork(balance_.v(), impulses_, stages_, &energy_);
     Remember(stiffening, h, state);
     report->v_start.assign(state->v.begin(), state->v.end());
     Store(state);
@@ -463,6 +466,7 @@ class SmoothStepper final : public Stepper {
   std::vector<Point> points_;  // the start of the step, then its stages
   std::vector<double> unknowns_, residual_;
   solvers::Impulses impulses_;
+  EnergyScratch energy_;
   std::vector<double> start_gaps_;  // of contacts [m]
   double start_limit_gap_ = 0;      // smallest gap of a joint limit, in units of δ
   double smallest_gap_ = 0;         // at the end of the step, in units of δ
