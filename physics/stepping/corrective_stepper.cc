@@ -166,9 +166,14 @@ class CorrectiveStepper final : public Stepper {
       const ConstraintSystem::Row& row = system.rows[k];
       if (row.dry_friction || !std::isfinite(row.stiffness)) continue;
       const auto entries = system.entries_of(row);
-      problem_.contacts[system.contacts.size() + k].is_in_tangent = std::ranges::all_of(
-          entries,
-          [&](const ConstraintSystem::Entry& entry) { return entry.block == entries[0].block; });
+      solvers::CorrectiveContact& spring = problem_.contacts[system.contacts.size() + k];
+      // one that was at its limit is likely to remain there
+      const double guess = guess_[system.contacts.size() + k].z();
+      spring.is_in_tangent =
+          guess > spring.lower && guess < spring.upper &&
+          std::ranges::all_of(entries, [&](const ConstraintSystem::Entry& entry) {
+            return entry.block == entries[0].block;
+          });
     }
   }
 

@@ -634,7 +634,10 @@ void RecursiveCorrection::Solve(const MappingCompliance& compliance,
     SolveLinearisation(compliance, options, {true, options.tolerance, 0}, *problem, solver);
     return;
   }
-  while (result_.recursions < swept && !result_.converged) {
+  const bool may_converge =
+      solver != nullptr && options.scheme != Scheme::kSingle && options.max_recursions > planned;
+  bool is_slow = false;  // sweeps do not solve one linearisation
+  while (result_.recursions < swept && !result_.converged && !(is_slow && may_converge)) {
     if (options.scheme == Scheme::kStandard && result_.recursions == 0) Move(compliance, *problem);
     Refresh(compliance, options, result_.recursions == 0, 0, count, problem, geometry);
     double first_residual = 0;
@@ -651,6 +654,7 @@ void RecursiveCorrection::Solve(const MappingCompliance& compliance,
       }
     }
     ++result_.recursions;
+    is_slow = result_.residuals.back() > options.tolerance;
     for (const Vector3d& impulse : result_.impulse) spring_change_.Scale(impulse);
     first_residual = std::max(first_residual, spring_change_.CalcRelative());
     result_.residual =
@@ -661,8 +665,7 @@ void RecursiveCorrection::Solve(const MappingCompliance& compliance,
                         (result_.recursions > 1 || options.scheme == Scheme::kSingle);
   }
 
-  if (!result_.converged && solver != nullptr && options.scheme != Scheme::kSingle &&
-      options.max_recursions > planned) {
+  if (!result_.converged && may_converge) {
     if (swept == 0) {
       for (int i = 0; i < count; ++i) W_ii_[i] = CalcDiagonal(compliance, *problem, i);
       CalcMappedImpulses(*problem, result_.impulse, &F_);

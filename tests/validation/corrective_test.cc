@@ -127,6 +127,38 @@ TEST(CorrectiveConvergence, StopsAtLimitsThatAreGiven) {
   EXPECT_EQ(world.report().iterations, 60);
 }
 
+// Sweeps converge slowly where stiff drives press a contact; Newton's method then replaces them at
+// once, not after all planned recursions.
+TEST(CorrectiveConvergence, AnArmThatPressesOnTheGroundTakesFewIterations) {
+  World world = LoadWorld(R"(
+name: pressing
+time_step: 0.005
+sleeping: false
+method: {corrective: {}}
+bodies:
+  - {name: floor, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
+robots:
+  - name: arm
+    file: )" PLIANT_SOURCE_DIR R"(/scenes/robots/iiwa14.urdf
+    pose: {position: [0, 0, 0.05]}
+    joint_positions: {iiwa_joint_2: 1.7}
+    actuators: [{joint: ".*", pd: {stiffness: 100000, damping: 500}}]
+script:
+  - {target: {joint: arm/iiwa_joint_2}, times: [0, 1], values: [1.7, 2.05]}
+probes:
+  - {name: force, contact_force: {body: floor}}
+)");
+  RunUntil(1.5, &world);
+  int iterations = 0;
+  for (int step = 0; step < 100; ++step) {
+    ASSERT_TRUE(world.Step().ok());
+    EXPECT_TRUE(world.report().converged);
+    iterations += world.report().iterations;
+  }
+  EXPECT_LT(iterations, 100 * 60);
+  EXPECT_LT(ReadVector(world, "force").z(), -200);
+}
+
 TEST(CorrectiveTrouble, FrictionOfNothingAndOfAMillion) {
   for (const char* friction : {"0", "100", "1000000"}) {
     World world = LoadWorld(Fill(OnTheGround("recursions: 5, sweeps: 30", R"(
