@@ -175,6 +175,34 @@ test('a dropped package becomes a robot that holds its pose, with its meshes and
   await shoot(page, 'files_robot');
 });
 
+test('an example is chosen from the list, and shown with its name', kTest, async () => {
+  await page.waitForSelector('#examples', { state: 'visible' });
+  const names = await page.$$eval('#examples option', (options) => options.map(({ value }) => value));
+  assert.ok(names.includes('humanoid') && names.includes('dam_break'), names.join());
+  await page.selectOption('#examples', 'humanoid');
+  await until(page, 'the example is shown', () =>
+    pliant.connection.state === 'live' && pliant.world.scene === 'humanoid' && pliant.robots.standing);
+  assert.match(page.url(), /[?]world=worlds%2Fhumanoid-[a-z0-9]{6}$/);
+  assert.equal(await page.inputValue('#examples'), '');
+  await shoot(page, 'files_example');
+  await page.goBack();
+  await until(page, 'the world before is shown', () => pliant.connection.state === 'live' && pliant.world.scene !== 'humanoid');
+});
+
+test('a page without a world offers examples', kTest, async () => {
+  const empty = await Server.start(0, '');
+  const first = await browser.newPage();
+  try {
+    await first.goto(empty.url);
+    await first.waitForSelector('#examples-first', { state: 'visible' });
+    await first.selectOption('#examples-first', 'soft_ball');
+    await until(first, 'the example is shown', () => pliant.connection.state === 'live' && pliant.soft.ball);
+  } finally {
+    await first.close();
+    await empty.stop();
+  }
+});
+
 test('a robot and meshes without their folders, chosen with the button, are found by their names', kTest, async () => {
   const chooser = page.waitForEvent('filechooser');
   await page.click('#open-files');

@@ -23,7 +23,7 @@ export const kRecipesBinary = join(dirname(kBinary), 'pliantd_recipes');
 // A running server with a scene, given relative to the repository root. `port` 0: any free port.
 export class Server {
   static async start(port = 0, scene = join('scenes', 'soft_ball.yaml'), flags = [], binary = kBinary) {
-    const args = ['serve', '--scene', scene, '--grpc-port', '0', '--http-port', String(port), ...flags];
+    const args = ['serve', ...(scene ? ['--scene', scene] : []), '--grpc-port', '0', '--http-port', String(port), ...flags];
     const child = spawn(binary, args, { cwd: kRoot, stdio: ['ignore', 'pipe', 'pipe'] });
     const server = new Server(child, binary);
     try {

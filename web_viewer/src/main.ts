@@ -58,12 +58,13 @@ const client = new Client({
     query.set('world', opening.world);
     history.pushState(null, '', `?${query}`);
   },
+  scenes: (names) => files.showScenes(names),
 });
 const files = new FilesView({
   open: (given) => client.open(given),
   cancel: () => client.cancelOpening(),
   refusal: () => {
-    if (watchesOnly()) return 'Your token has the role viewer. To create worlds from files, use a token with the role operator.';
+    if (watchesOnly()) return 'Your token has the role viewer. To create worlds, use a token with the role operator.';
     const { state } = client.connection;
     return state === 'live' || state === 'no_world' ? '' : 'There is no connection to the server.';
   },

@@ -7,7 +7,7 @@ import {
   CreateWorldRequestSchema,
   ListWorldsResponseSchema,
   WorldDescriptionSchema,
-  WorldSchema,
+  ServerInfoSchema, WorldSchema,
 } from '../src/gen/pliant/v1/world_pb';
 import type { Connection, FrameInfo, ToPage } from '../src/link/messages';
 import { kProtocol, Session } from '../src/link/session';
@@ -120,7 +120,7 @@ function frame(id: number): Answer {
 describe('a session', () => {
   test('greets, asks what there is to see, and subscribes', async () => {
     await goLive(sockets[0]);
-    expect(sockets[0].sent.map(kindOf)).toEqual(['hello', 'describeWorld', 'getWorld', 'subscribe']);
+    expect(sockets[0].sent.map(kindOf)).toEqual(['hello', 'describeWorld', 'getWorld', 'subscribe', 'getServer']);
     expect(posted.find((message) => message.kind === 'world')).toBeDefined();
   });
 
@@ -305,9 +305,27 @@ describe('a session', () => {
     });
   });
 
+  test('tells the page which scenes the server offers, and creates a world of one', async () => {
+    await goLive(sockets[0]);
+    await sockets[0].reply('getServer', response(ServerInfoSchema, { shippedScenes: ['soft_ball', 'chain'] }));
+    await vi.waitFor(() => expect(posted).toContainEqual({ kind: 'scenes', names: ['soft_ball', 'chain'] }));
+    session.receive({ kind: 'open', given: 'soft_ball' });
+    await vi.waitFor(() => expect(sockets[0].asked('createWorld')).toBeDefined());
+    const { requestId, message } = sockets[0].asked('createWorld')!;
+    const request = fromBinary(CreateWorldRequestSchema, (message.value as { request: Uint8Array }).request);
+    expect(request.source).toEqual({ case: 'shippedScene', value: 'soft_ball' });
+    expect(request.worldId).toMatch(/^soft-ball-[a-z0-9]{6}$/);
+    const name = `worlds/${request.worldId}`;
+    sockets[0].say(response(WorldSchema, { name }), requestId);
+    await sockets[0].reply('setClock', response(WorldSchema, { name }));
+    await vi.waitFor(() => expect(sockets).toHaveLength(2));
+    const openings = posted.flatMap((each) => (each.kind === 'opening' ? [each.opening] : []));
+    expect(openings.at(-1)).toMatchObject({ state: 'done', title: 'soft ball', world: name });
+  });
+
   test('waits as long as a world of files is created, and then shows it over another connection', async () => {
     await goLive(sockets[0]);
-    session.receive({ kind: 'open', files: [{ path: 'part.stl', content: new Blob(['solid']) }] });
+    session.receive({ kind: 'open', given: [{ path: 'part.stl', content: new Blob(['solid']) }] });
     await sockets[0].reply('findMissingObjects', response(FindMissingObjectsResponseSchema, {}));
     await vi.waitFor(() => expect(sockets[0].asked('createWorld')).toBeDefined());
     const { requestId, message } = sockets[0].asked('createWorld')!;

@@ -1,15 +1,20 @@
-// Creates a world from files: uploads those that the server lacks, creates the world, and runs it.
+// Creates a world and runs it: from files, of which those are uploaded that the server lacks, or from one of the
+// server's scenes.
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { ObjectService } from '../gen/pliant/v1/objects_pb';
-import { WorldService } from '../gen/pliant/v1/world_pb';
+import { WorldService, type CreateWorldRequestSchema } from '../gen/pliant/v1/world_pb';
 import type { Ask } from '../link/description';
 import type { GivenFile } from './given';
 import { neededFiles } from './needed';
 import { Sha256 } from './sha256';
 
+// Files, or the name of one of the server's scenes.
+export type Given = GivenFile[] | string;
+
 // State of an opening, as shown to the user.
 export interface OpeningInfo {
   state: 'working' | 'done' | 'failed' | 'cancelled';
-  title: string; // the files
+  title: string; // the files or the scene
   text: string; // the current activity, or the problem
   share: number; // progress of the activity, 0 … 1
   world: string; // name of the new world, once it is done
@@ -37,9 +42,9 @@ export class Opening {
 
   constructor(
     private readonly port: OpeningPort,
-    private readonly given: GivenFile[],
+    private readonly given: Given,
   ) {
-    this.title = titleOf(given);
+    this.title = typeof given === 'string' ? sceneTitle(given) : titleOf(given);
   }
 
   // Resolves when the result was shown.
@@ -60,16 +65,24 @@ export class Opening {
   }
 
   private async open(): Promise<{ name: string; warnings: string[] }> {
-    this.show('working', 'Reading …', 0);
-    const files = await neededFiles(this.given);
-    if (files.length === 0) throw new Error('No file was given. Drop robots, meshes or a scene, or their folder.');
-    const sums = await this.hash(files);
-    await this.upload(files, sums);
     const id = newWorldId(this.title);
-    const warnings = await this.create(id, Object.fromEntries(files.map(({ path }, i) => [path, sums[i]])));
+    const warnings =
+      typeof this.given === 'string'
+        ? await this.create({ worldId: id, source: { case: 'shippedScene', value: this.given } })
+        : await this.create({ worldId: id, source: { case: 'imported', value: {} }, files: await this.send(this.given) });
     const name = `worlds/${id}`;
     await this.port.askLong(WorldService.method.setClock, { name, mode: { case: 'realTime', value: { factor: 1 } } });
     return { name, warnings };
+  }
+
+  // Uploads files, and returns the hash of each.
+  private async send(given: GivenFile[]): Promise<Record<string, string>> {
+    this.show('working', 'Reading …', 0);
+    const files = await neededFiles(given);
+    if (files.length === 0) throw new Error('No file was given. Drop robots, meshes or a scene, or their folder.');
+    const sums = await this.hash(files);
+    await this.upload(files, sums);
+    return Object.fromEntries(files.map(({ path }, i) => [path, sums[i]]));
   }
 
   private async hash(files: GivenFile[]): Promise<string[]> {
@@ -114,13 +127,12 @@ export class Opening {
   }
 
   // Returns the server's warnings.
-  private async create(id: string, files: Record<string, string>): Promise<string[]> {
+  private async create(request: MessageInitShape<typeof CreateWorldRequestSchema>): Promise<string[]> {
     this.show('working', 'Creating the world …', 0);
-    this.creating = `worlds/${id}`;
+    this.creating = `worlds/${request.worldId}`;
     let created = false;
-    const source = { case: 'imported', value: {} } as const;
     const world = this.port
-      .askLong(WorldService.method.createWorld, { worldId: id, source, files, idleTimeout: kIdleTimeout })
+      .askLong(WorldService.method.createWorld, { ...request, idleTimeout: kIdleTimeout })
       .finally(() => (created = true));
     void this.follow(this.creating, () => created);
     const { warnings } = await world;
@@ -167,6 +179,11 @@ export function titleOf(given: GivenFile[]): string {
   const names = [...new Set(given.map(({ path }) => path.split('/')[0]))];
   if (names.length <= 2) return names.join(' and ');
   return `${names[0]} and ${names.length - 1} others`;
+}
+
+// The name of a scene, as shown to the user: iiwa_wsg becomes “iiwa wsg”.
+export function sceneTitle(name: string): string {
+  return name.replaceAll('_', ' ');
 }
 
 // An id for the world, named after its files, with a random tail so that it is most likely free.

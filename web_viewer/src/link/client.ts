@@ -1,6 +1,5 @@
 // The page's end of the link: starts the worker, keeps its latest messages, and turns calls into promises.
-import type { GivenFile } from '../files/given';
-import type { OpeningInfo } from '../files/opening';
+import type { Given, OpeningInfo } from '../files/opening';
 import type {
   Call,
   Connection,
@@ -22,6 +21,7 @@ export interface Listener {
   world(world: WorldInfo): void;
   lease(lease: LeaseInfo): void;
   opening(opening: OpeningInfo): void;
+  scenes(names: string[]): void;
 }
 
 export class Client {
@@ -109,9 +109,9 @@ export class Client {
   show(world: string): void {
     this.post({ kind: 'show', world });
   }
-  // Creates a world from files and shows it.
-  open(files: GivenFile[]): void {
-    this.post({ kind: 'open', files });
+  // Creates a world from files or a scene of the server, and shows it.
+  open(given: Given): void {
+    this.post({ kind: 'open', given });
   }
   cancelOpening(): void {
     this.post({ kind: 'cancelOpening' });
@@ -146,6 +146,8 @@ export class Client {
         return;
       case 'opening':
         return this.listener.opening(message.opening);
+      case 'scenes':
+        return this.listener.scenes(message.names);
       case 'reply':
         this.replies.get(message.id)?.(message.error);
         this.replies.delete(message.id);

@@ -1,6 +1,5 @@
 // Messages between the page and its worker. They are structured-cloned, so they contain plain data only.
-import type { GivenFile } from '../files/given';
-import type { OpeningInfo } from '../files/opening';
+import type { Given, OpeningInfo } from '../files/opening';
 
 // Values of pliant.v1.FieldMeasure.
 export const Measure = {
@@ -43,7 +42,7 @@ export type ToWorker =
   | { kind: 'takeover'; target: string }
   | { kind: 'priority'; priority: number } // of leases that are acquired from now on
   | { kind: 'show'; world: string } // shows another world; '': the one that the server chooses
-  | { kind: 'open'; files: GivenFile[] } // creates a world from files and shows it
+  | { kind: 'open'; given: Given } // creates a world from files or a scene of the server, and shows it
   | { kind: 'cancelOpening' }
   | { kind: 'retry' };
 
@@ -94,7 +93,8 @@ export type ToPage =
   | { kind: 'frame'; frame: FrameInfo }
   | { kind: 'lease'; lease: LeaseInfo }
   | { kind: 'stats'; stats: LinkStats }
-  | { kind: 'opening'; opening: OpeningInfo } // of files
+  | { kind: 'opening'; opening: OpeningInfo }
+  | { kind: 'scenes'; names: string[] } // that the server offers
   | { kind: 'reply'; id: number; error: string };
 
 export interface Connection {

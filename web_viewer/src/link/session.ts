@@ -16,8 +16,7 @@ import {
 } from '../gen/pliant/v1/gateway_pb';
 import { Tier } from '../gen/pliant/v1/stream_pb';
 import { WorldService } from '../gen/pliant/v1/world_pb';
-import type { GivenFile } from '../files/given';
-import { Opening } from '../files/opening';
+import { Opening, type Given } from '../files/opening';
 import { Backoff } from './backoff';
 import { BufferPool, LatestFrame, type DrawnBody } from './decode';
 import { describeWorld } from './describe';
@@ -115,7 +114,7 @@ export class Session {
   private lastFrameSeen = 0;
   private worldEpoch: number | undefined; // epoch of the last frame; changes at every reset and restore
 
-  private opening: Opening | null = null; // of files, one at a time
+  private opening: Opening | null = null; // one at a time
 
   private readonly leases: Leases;
   private priority = 0;
@@ -196,7 +195,7 @@ export class Session {
       case 'show':
         return this.showWorld(message.world);
       case 'open':
-        void this.open(message.files);
+        void this.open(message.given);
         return;
       case 'cancelOpening':
         return this.opening?.cancel();
@@ -275,6 +274,7 @@ export class Session {
       this.live = true;
       this.subscribe();
       this.say('live', 'Connected');
+      void this.listScenes();
     } catch (error) {
       if (socket !== this.socket) return;
       if (error instanceof Refusal && error.code === kNotFound) return this.noWorld(socket);
@@ -308,12 +308,19 @@ export class Session {
     return worlds.find(({ creation }) => !creation)?.name ?? '';
   }
 
+  // Tells the page which scenes the server offers.
+  private async listScenes(): Promise<void> {
+    const server = await this.ask(WorldService.method.getServer, {}).catch(() => null);
+    if (server) this.around.post({ kind: 'scenes', names: server.shippedScenes });
+  }
+
   // The server is running but has no world to show: stay connected and try again.
   private noWorld(socket: WebSocket): void {
     this.live = false;
     this.leases.disconnected();
     const which = this.start?.world ? `no world “${this.start.world}”` : 'no world';
-    this.say('no_world', `The server is running, but has ${which}. Drop files here, or run: pliant world create SCENE.yaml`);
+    this.say('no_world', `The server is running, but has ${which}. Choose an example, drop files here, or run: pliant world create SCENE.yaml`);
+    void this.listScenes();
     this.heardAt = this.around.now();
     this.retryTimer = setTimeout(() => {
       if (socket === this.socket) void this.introduce(socket);
@@ -586,7 +593,7 @@ export class Session {
     this.connect();
   }
 
-  private async open(files: GivenFile[]): Promise<void> {
+  private async open(given: Given): Promise<void> {
     if (this.opening) return;
     this.opening = new Opening(
       {
@@ -598,7 +605,7 @@ export class Session {
         },
         sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
       },
-      files,
+      given,
     );
     await this.opening.run();
     this.opening = null;

@@ -1,19 +1,21 @@
-// Opening files: the button, the page as a drop target, and the card that shows the progress.
+// Opening files and examples: the buttons, the page as a drop target, and the card that shows the progress.
 import { chosenFiles, droppedFiles, type GivenFile } from '../files/given';
-import type { OpeningInfo } from '../files/opening';
+import { sceneTitle, type Given, type OpeningInfo } from '../files/opening';
 import { element, setHidden, setText } from './dom';
 
 export interface FilesPort {
-  open(files: GivenFile[]): void;
+  open(given: Given): void;
   cancel(): void;
   refusal(): string; // reason for which no files can be opened now; '': they can
 }
 
+const kExamples = ['examples', 'examples-first'];
 const kShowsAfterMs = 150; // faster openings show no card
 
 export class FilesView {
   private working = false;
   private startedAt = 0;
+  private scenes: string[] = [];
   private warnedOf = ''; // world whose warnings are shown
 
   constructor(private readonly port: FilesPort) {
@@ -31,6 +33,17 @@ export class FilesView {
       this.open(Promise.resolve(chosenFiles(input.files ?? [])));
       input.value = ''; // so that choosing the same files again is a change
     });
+    for (const id of kExamples) {
+      const select = element<HTMLSelectElement>(id);
+      select.addEventListener('change', () => {
+        const scene = select.value;
+        select.value = '';
+        select.blur();
+        const refusal = this.refusal();
+        if (refusal) return this.refuse(refusal, sceneTitle(scene));
+        port.open(scene);
+      });
+    }
     element('opening-end').addEventListener('click', () => {
       if (this.working) return port.cancel();
       setHidden('opening', true);
@@ -70,6 +83,19 @@ export class FilesView {
     if (!this.working || now - this.startedAt >= kShowsAfterMs) setHidden('opening', false);
   }
 
+  // Offers the scenes of the server.
+  showScenes(names: string[]): void {
+    if (names.join() === this.scenes.join()) return; // keep an open list open
+    this.scenes = names;
+    for (const id of kExamples) {
+      const title = new Option('Examples…', '');
+      title.hidden = title.disabled = true;
+      element(id).replaceChildren(title, ...names.map((name) => new Option(sceneTitle(name), name)));
+      element<HTMLSelectElement>(id).value = '';
+      setHidden(id, names.length === 0);
+    }
+  }
+
   // Warnings about the files of one world are not shown beside another.
   showWorld(name: string): void {
     if (this.warnedOf === '' || this.warnedOf === name) return;
@@ -98,9 +124,9 @@ export class FilesView {
     );
   }
 
-  private refuse(text: string): void {
+  private refuse(text: string, title = 'files'): void {
     if (this.working) return;
-    this.show({ state: 'failed', title: 'files', text, share: 0, world: '', warnings: [] }, 0);
+    this.show({ state: 'failed', title, text, share: 0, world: '', warnings: [] }, 0);
   }
 }
 

@@ -42,7 +42,7 @@ export class StatusView {
     if (state !== 'connecting') setText('problem-text', text);
     setText('problem-title', state === 'connecting' ? element('problem-title').textContent || kTitles[state] : kTitles[state]);
     setHidden('retry', state !== 'lost');
-    setHidden('open-files-first', state !== 'no_world');
+    setHidden('first-world', state !== 'no_world');
     const asks = state === 'no_token';
     const asked = !element('token-form').hidden;
     setHidden('token-form', !asks);
