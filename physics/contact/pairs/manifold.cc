@@ -115,7 +115,7 @@ int ReduceManifold(std::size_t first, std::size_t most, std::vector<ManifoldPoin
   const auto deepest = std::min_element(begin, points->end(),
                                         [](const auto& x, const auto& y) { return x.gap < y.gap; });
   std::iter_swap(begin, deepest);
-  const double least_gap = (*points)[first].gap;
+  const double min_gap = (*points)[first].gap;
   for (std::size_t kept = first + 1; kept < first + most; ++kept) {
     std::size_t best = kept;
     double best_score = -std::numeric_limits<double>::infinity();
@@ -123,7 +123,7 @@ int ReduceManifold(std::size_t first, std::size_t most, std::vector<ManifoldPoin
       double nearest = std::numeric_limits<double>::infinity();
       for (std::size_t k = first; k < kept; ++k)
         nearest = std::min(nearest, ((*points)[i].p_W - (*points)[k].p_W).squaredNorm());
-      const double score = std::sqrt(nearest) - ((*points)[i].gap - least_gap) / kTurnWithinStep;
+      const double score = std::sqrt(nearest) - ((*points)[i].gap - min_gap) / kTurnWithinStep;
       if (score > best_score) {
         best_score = score;
         best = i;

@@ -210,9 +210,9 @@ probes:
   EXPECT_NEAR(highest, 0.32, 0.01);
 }
 
-// Balls in a shaft, which bounce and come to rest. A ball that falls onto its neighbours more slowly
-// than the threshold speed must not fall through them in the search for collisions: it would meet
-// others fast, again and again.
+// Balls in a shaft bounce and come to rest. A ball that falls onto its neighbours more slowly than
+// the threshold speed must not fall through them in the search for collisions: it would meet others
+// fast, again and again.
 TEST_P(Restitution, APileComesToRestAndStaysThere) {
   std::string scene = Fill(R"(
 name: pile

@@ -308,7 +308,7 @@ export class Session {
     return worlds.find(({ creation }) => !creation)?.name ?? '';
   }
 
-  // Tells the page which scenes the server offers.
+  // Sends the page the names of the scenes that the server offers.
   private async listScenes(): Promise<void> {
     const server = await this.ask(WorldService.method.getServer, {}).catch(() => null);
     if (server) this.around.post({ kind: 'scenes', names: server.shippedScenes });
