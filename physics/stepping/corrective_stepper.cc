@@ -385,6 +385,13 @@ class CorrectiveStepper final : public Stepper {
                                            result.residuals.begin(), result.residuals.end());
       };
       record();
+      if (!result.converged && result.left_sweeps && !result.is_squeezed) {
+        // the planned sweeps lead to another solution to start from
+        of_solver.leaves_slow_sweeps = false;
+        geometry_.Reset(&problem_);
+        correction_.Solve(compliance_, guess_, of_solver, &problem_, &geometry_, &newton_);
+        record();
+      }
       recursions_left_ -= result.recursions;
       report->compromises[Compromise::kRecursionsOverPlan] +=
           std::max(0, result.recursions - options.recursions);

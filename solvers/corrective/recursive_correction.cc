@@ -594,7 +594,7 @@ void RecursiveCorrection::Solve(const MappingCompliance& compliance,
   using Scheme = CorrectionOptions::Scheme;
   const int count = static_cast<int>(problem->contacts.size());
   result_.converged = true;
-  result_.is_squeezed = false;
+  result_.is_squeezed = result_.left_sweeps = false;
   result_.recursions = result_.sweeps = 0;
   result_.residual = result_.complementarity = 0;
   result_.residuals.clear();
@@ -636,8 +636,7 @@ void RecursiveCorrection::Solve(const MappingCompliance& compliance,
   }
   const bool may_converge =
       solver != nullptr && options.scheme != Scheme::kSingle && options.max_recursions > planned;
-  bool is_slow = false;  // sweeps do not solve one linearisation
-  while (result_.recursions < swept && !result_.converged && !(is_slow && may_converge)) {
+  while (result_.recursions < swept && !result_.converged && !result_.left_sweeps) {
     if (options.scheme == Scheme::kStandard && result_.recursions == 0) Move(compliance, *problem);
     Refresh(compliance, options, result_.recursions == 0, 0, count, problem, geometry);
     double first_residual = 0;
@@ -654,7 +653,9 @@ void RecursiveCorrection::Solve(const MappingCompliance& compliance,
       }
     }
     ++result_.recursions;
-    is_slow = result_.residuals.back() > options.tolerance;
+    result_.left_sweeps = may_converge && options.leaves_slow_sweeps &&
+                          result_.residuals.back() > options.tolerance &&
+                          result_.recursions < swept;
     for (const Vector3d& impulse : result_.impulse) spring_change_.Scale(impulse);
     first_residual = std::max(first_residual, spring_change_.CalcRelative());
     result_.residual =

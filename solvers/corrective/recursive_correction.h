@@ -127,7 +127,10 @@ struct CorrectionOptions {
   // LinearisationSolver instead of sweeps.
   int max_recursions = 0;
   bool begins_with_sweeps = true;  // false: no recursions with sweeps
-  int sweeps = 30;                 // in each recursion
+  // Whether a LinearisationSolver replaces the sweeps as soon as they do not solve a linearisation,
+  // instead of after the planned recursions.
+  bool leaves_slow_sweeps = true;
+  int sweeps = 30;  // in each recursion
   // Continue from the frames and the motion at the end of the last solve, without sweeps.
   bool continues = false;
 };
@@ -135,6 +138,7 @@ struct CorrectionOptions {
 struct CorrectionResult {
   bool converged = false;    // a fresh linearisation changed nothing above the tolerance
   bool is_squeezed = false;  // see LinearisationSolver
+  bool left_sweeps = false;  // before the planned number of recursions
   int recursions = 0;
   int sweeps = 0;  // of all recursions
   // Relative change in the first sweep of the last recursion; with kSingle, in the last sweep.
