@@ -58,6 +58,12 @@ std::string MakeYaml(const ordered_json& given) {
               ", quaternion: " + Text(box.at("quaternion")) +
               "}, shapes: [{box: {size: " + Text(box.at("size")) + "}}]}}\n";
     }
+    const ordered_json walls = given.value("walls", ordered_json::array());
+    for (std::size_t i = 0; i < walls.size(); ++i) {
+      yaml += "  - {name: wall_" + std::to_string(i) +
+              ", rigid: {motion: FIXED, pose: {position: " + Text(walls[i].at("position")) +
+              "}, shapes: [{box: {size: " + Text(walls[i].at("size")) + "}}]}}\n";
+    }
     return yaml;
   }
   yaml += "robots:\n";
@@ -201,6 +207,27 @@ ordered_json MakePile(int count) {
           {"boxes", boxes},  {"phases", {{"settling", {0, 2}}, {"settled", {5, 7}}}}};
 }
 
+// The same boxes, released apart from each other in a bin that they fill: each comes to lie on
+// several others.
+ordered_json MakeBin(int count) {
+  constexpr double kApart = 0.29;  // the largest diagonal and a little more
+  ordered_json given = MakePile(count);
+  const int across = static_cast<int>(std::lround(std::cbrt(count / 3.0)));
+  const double width = kApart * across;
+  for (int i = 0; i < count; ++i) {
+    const auto place = [&](int at) { return kApart * (at % across - 0.5 * (across - 1)); };
+    given["boxes"][i]["position"] = {place(i), place(i / across),
+                                     kApart * (i / (across * across) + 0.6)};
+  }
+  for (const double side : {-1.0, 1.0}) {
+    const double at = side * (0.5 * width + 0.05);
+    given["walls"].push_back({{"size", {0.1, width + 0.2, 4}}, {"position", {at, 0, 2}}});
+    given["walls"].push_back({{"size", {width + 0.2, 0.1, 4}}, {"position", {0, at, 2}}});
+  }
+  given["phases"] = {{"settling", {0, 2}}};
+  return given;
+}
+
 ordered_json MakeHumanoids(int count) {
   ordered_json places = ordered_json::array();
   for (int i = 0; i < count; ++i) places.push_back({3.0 * (i % 8), 3.0 * (i / 8), 0.0});
@@ -255,6 +282,10 @@ ordered_json RunRobots(const std::string& only) {
   add("humanoid", [] { return RunCase("humanoid", MakeHumanoids(1)); });
   add("pile_20", [] { return RunCase("pile_20", MakePile(20)); });
   add("pile_50", [] { return RunCase("pile_50", MakePile(50)); });
+  for (const int count : {20, 50, 100, 200}) {
+    const std::string name = "bin_" + std::to_string(count);
+    add(name, [&] { return RunCase(name, MakeBin(count)); });
+  }
   for (const int count : {1, 8, 64}) {
     const std::string name = "trees_" + std::to_string(count);
     add(name, [&] {

@@ -3,7 +3,8 @@
     python3 mujoco_robots.py CASE.json
 
 The case: {"kind": "boxes" | "humanoid" | "dynamics", "file": …, "time_step": s, "friction": μ, "density": kg/m³,
-"boxes": [{"size": [3], "position": [3], "quaternion": [4]}], "places": [[x, y, z]], "phases": {name: [from, to]}}.
+"boxes": [{"size": [3], "position": [3], "quaternion": [4]}], "walls": [{"size": [3], "position": [3]}], "places": [[x, y, z]],
+"phases": {name: [from, to]}}.
 Solver, cone and contact parameters are MuJoCo's defaults; sleeping and islands are allowed.
 """
 
@@ -28,6 +29,9 @@ def box_model(case):
         ElementTree.SubElement(body, "freejoint")
         ElementTree.SubElement(body, "geom", type="box", size=text(0.5 * np.array(box["size"])),
                                density=str(case["density"]), friction=f"{case['friction']} 0 0")
+    for wall in case.get("walls", []):
+        ElementTree.SubElement(world, "geom", type="box", size=text(0.5 * np.array(wall["size"])),
+                               pos=text(wall["position"]), friction=f"{case['friction']} 0 0")
     return root
 
 

@@ -53,7 +53,7 @@ struct ContactDetector::Workspace {
   bool IsHeld(int holder, const Attachment& side) const;
   std::vector<std::pair<int, int>> overlaps;
   std::vector<int> pair_starts;  // first pair of each body_a in the model's pairs
-  std::vector<char> is_immovable, has_convex_shapes;
+  std::vector<char> is_immovable, has_convex_shapes, has_edges;
   std::vector<int> group_starts;  // first body of each run of bodies in one block
 
   std::vector<AxisAlignedBox> extents;  // per body
@@ -153,7 +153,8 @@ struct ContactDetector::Workspace {
   // Search range for the contacts of a pair, by the travel of its bodies in the step: the margin;
   // the margin and the travel; or detections at several times if the bodies may tunnel.
   enum class Search { kMargin, kAhead, kAtTimes };
-  Search FindSearch(const Model& model, double h, const PairTask& task) const;
+  Search FindSearch(const Model& model, const SweptBounds& bounds, double h,
+                    const PairTask& task) const;
   // True if a pair is of two bodies of convex shapes.
   bool AreConvex(const PairTask& task) const;
   // True if two such bodies may touch in the step, given their `points` within reach: if the

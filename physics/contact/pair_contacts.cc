@@ -160,7 +160,7 @@ void ContactDetector::Workspace::Collide(const Model& model, const State& state,
   contacts->apart.clear();
   contacts->doubtful.clear();
   contacts->counts = {};
-  const Search search = FindSearch(model, h, task);
+  const Search search = FindSearch(model, swept, h, task);
   const double known = model.contact.margin + task.reach;
   // the present features of deforming or non-convex bodies do not predict which ones will meet
   const bool is_at_times = search == Search::kAtTimes && !AreConvex(task);
@@ -283,10 +283,14 @@ void ContactDetector::Workspace::UpdateSurfaces(const PairTask& task, Places* pl
 }
 
 ContactDetector::Workspace::Search ContactDetector::Workspace::FindSearch(
-    const Model& model, double h, const PairTask& task) const {
-  const double travel = h * task.approach;
-  if (travel <= CalcSafeTravel(model.contact.margin)) return Search::kMargin;
-  return travel <= CalcSafeDepth(std::min(thickness[task.body_a], thickness[task.body_b]))
+    const Model& model, const SweptBounds& bounds, double h, const PairTask& task) const {
+  const int a = task.body_a, b = task.body_b;
+  const double travel = h * task.approach, safe = CalcSafeTravel(model.contact.margin);
+  if (travel <= safe) return Search::kMargin;
+  // bodies that turn may meet with other features than those that are nearest now
+  const double turned = h * (bounds.motions[a].deviation + bounds.motions[b].deviation);
+  const bool may_turn_into = AreConvex(task) && has_edges[a] && has_edges[b] && turned > safe;
+  return travel <= CalcSafeDepth(std::min(thickness[a], thickness[b])) && !may_turn_into
              ? Search::kAhead
              : Search::kAtTimes;
 }
@@ -340,7 +344,7 @@ void ContactDetector::Workspace::FindAhead(const Model& model, const State& stat
                                            const BodyMotions& motions, double h,
                                            const PairTask& task, const PairContacts* last,
                                            std::vector<ContactPoint>* contacts, Counts* counts) {
-  const Search search = FindSearch(model, h, task);
+  const Search search = FindSearch(model, new_swept, h, task);
   if (search == Search::kMargin) return;
   PairContacts& found_ahead = changed;
   found_ahead.points.clear();

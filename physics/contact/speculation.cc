@@ -18,6 +18,8 @@ constexpr double kReach = 2;
 // side on which they entered.
 constexpr double kSafeDepth = 0.25;
 
+// Overlap at which features that meet are detected, relative to the depth.
+constexpr double kJustMet = 0.05;
 // Features that overlapped by more than this part of the depth at the previous detection did not
 // enter since.
 constexpr double kEntered = 0.2;
@@ -149,6 +151,8 @@ int AppendSpeculativeContacts(const Model& model, const State& state, const Body
                               std::vector<std::uint64_t>* doubtful) {
   // detect when features that meet will overlap by this [m]
   const double depth = 0.5 * kSafeDepth * pair.thickness;
+  // rigid features that meet at a corner soon leave each other: look just after they met
+  const double just_met = pair.are_convex ? kJustMet * depth : depth;
   const double stride = std::max(h / kMaxDetections, pair.spacing / pair.approach);
   const double stride_reach = pair.approach * stride;
 
@@ -161,7 +165,7 @@ int AppendSpeculativeContacts(const Model& model, const State& state, const Body
   const std::size_t num_before = contacts->size();
   int num_inside = 0;
   double last = 0;
-  double t = pair.all_known ? FindFirst(model, state, motions, h, depth, known, *doubtful) : 0;
+  double t = pair.all_known ? FindFirst(model, state, motions, h, just_met, known, *doubtful) : 0;
   for (int k = 0;; ++k) {
     // the last detection, and each one of convex shapes, reaches all features that may yet meet
     const bool is_last = k == kMaxDetections;
@@ -184,7 +188,7 @@ int AppendSpeculativeContacts(const Model& model, const State& state, const Body
         const double speed =
             pair.are_convex ? BoundApproachAlong(point.R_WC.col(2), pair.a, pair.b) : pair.approach;
         apart = speed > 0 ? (point.gap + kEntered * depth) / speed : h;
-        if (rate < 0) next = std::min(next, t + (point.gap + depth) / -rate);
+        if (rate < 0) next = std::min(next, t + (point.gap + just_met) / -rate);
       }
       // other features of touching shapes are near
       if (is_known || has_met) apart = std::max(apart, near / pair.approach);

@@ -1,5 +1,6 @@
 // A stack of ten boxes that is dropped.
 
+#include <algorithm>
 #include <string>
 
 #include "tests/validation/validation_scene.h"
@@ -69,6 +70,45 @@ bodies:
 INSTANTIATE_TEST_SUITE_P(Methods, DroppedStack,
                          ::testing::Values("convex", "corrective", "nonsmooth"),
                          [](const auto& info) { return info.param; });
+
+// Boxes that tumble at up to 30 rad/s into a bin meet with edges other than those that are nearest
+// at the start of a step.
+TEST(TumblingBoxes, DoNotSinkIntoEachOther) {
+  for (const char* method : {"convex", "nonsmooth"}) {
+    std::string scene = absl::StrCat("name: bin\ntime_step: 0.005\nmethod: {", method,
+                                     R"(: {}}
+contact: {friction: 0.6}
+bodies:
+  - {name: ground, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
+)");
+    for (int i = 0; i < 4; ++i) {
+      const double side = i % 2 == 0 ? 0.34 : -0.34;
+      absl::StrAppend(&scene, "  - {name: wall_", i,
+                      ", rigid: {motion: FIXED, shapes: [{box: {size: [",
+                      i < 2 ? "0.1, 0.8, 4" : "0.8, 0.1, 4", "]}}], pose: {position: [",
+                      i < 2 ? side : 0, ", ", i < 2 ? 0 : side, ", 2]}}}\n");
+    }
+    for (int i = 0; i < 20; ++i) {
+      const double size = 0.14 + 0.03 * (i % 3);
+      absl::StrAppend(&scene, "  - {name: box_", i,
+                      ", rigid: {motion: FREE, density: 1000, shapes: [{box: {size: [", size, ", ",
+                      0.8 * size, ", ", 0.6 * size, "]}}], pose: {position: [",
+                      0.29 * (i % 2 - 0.5), ", ", 0.29 * (i / 2 % 2 - 0.5), ", ",
+                      0.29 * (i / 4 + 0.6), "], rpy_degrees: [", 37 * i, ", ", 61 * i, ", ",
+                      113 * i, "]}}}\n");
+    }
+    scene += "probes: [{name: penetration, penetration: {}}]\n";
+    World world = LoadWorld(scene);
+    double deepest = 0;
+    for (int step = 0; step < 300; ++step) {
+      const absl::Status status = world.Step();
+      ASSERT_TRUE(status.ok()) << status.message();
+      EXPECT_TRUE(world.report().converged) << method << ", step " << step;
+      deepest = std::max(deepest, Read(world, "penetration").at(0));
+    }
+    EXPECT_LT(deepest, 3e-4) << method;
+  }
+}
 
 }  // namespace
 }  // namespace pliant::physics
