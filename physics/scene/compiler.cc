@@ -12,10 +12,10 @@
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 
 #include "physics/contact/contact_detection.h"
+#include "physics/scene/mesh_files/volume_mesh_files.h"
 #include "physics/scene/text/field_checks.h"
 #include "physics/scene/text/scalar_text.h"
 #include "pliant/v1/scene.pb.h"
-#include "xxhash.h"
 
 namespace pliant::physics {
 namespace {
@@ -58,13 +58,6 @@ constexpr double kPartsShare = 0.8;
 
 // Maximum number of pairs that are named.
 constexpr std::size_t kMaxOverlapsNamed = 5;
-
-// 32 hexadecimal digits.
-std::string HashText(const std::string& text) {
-  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
-  return absl::StrCat(absl::Hex(hash.high64, absl::kZeroPad16),
-                      absl::Hex(hash.low64, absl::kZeroPad16));
-}
 
 }  // namespace
 
@@ -115,8 +108,8 @@ std::shared_ptr<const Model> SceneCompiler::Compile() {
   const std::string text =
       absl::StrCat(kModelFormat, mesh_hashes_, options_.repair_meshes ? "repair\n" : "\n",
                    Serialize(Normalize(scene_, *model_)));
-  model_->hash = HashText(text);
-  model_->content_hash = HashText(absl::StrCat(model_->hash, looks_hashes_, Serialize(scene_)));
+  model_->hash = HashBytes(text);
+  model_->content_hash = HashBytes(absl::StrCat(model_->hash, looks_hashes_, Serialize(scene_)));
   return model_;
 }
 

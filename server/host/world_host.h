@@ -32,8 +32,9 @@ struct CallLimits {
   std::shared_ptr<const std::atomic<bool>> cancelled;  // may be null
 };
 
-// What a calling thread may be used for: nothing; steps that are sure to be quick, because it also
-// serves other clients; or steps that are short, because others can wait for it.
+// The steps that a world may make on the calling thread instead of its own. A thread that also
+// serves other clients makes only steps that are sure to be quick. One that only steps worlds makes
+// those that are short.
 enum class Lent { kNothing, kQuickSteps, kShortSteps };
 
 // The sender of a request for steps. `on_wait` is called on the stepping thread with the number of

@@ -164,7 +164,7 @@ bool StepShare(const std::shared_ptr<Batch>& batch, Lent lent, const Timeline& t
                SteadyTime until = kNever) {
   for (int i = batch->next.fetch_add(1); i < batch->count; i = batch->next.fetch_add(1)) {
     StepWorldOf(batch, i, lent);
-    if (until != kNever && timeline.Now() >= until) return false;
+    if (timeline.Now() >= until) return false;
   }
   return true;
 }

@@ -17,12 +17,6 @@ namespace {
 
 constexpr double kHugeSurface = 50;  // [m]
 
-std::string HashOf(std::string_view bytes) {
-  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
-  return absl::StrCat(absl::Hex(hash.high64, absl::kZeroPad16),
-                      absl::Hex(hash.low64, absl::kZeroPad16));
-}
-
 // Whether a file may refer to others: glTF with buffers in other files, or in itself as text.
 bool NamesFiles(std::string_view bytes) {
   return GuessFileKind(bytes) == "a glTF surface" && bytes.find("\"uri\"") != bytes.npos;
@@ -39,7 +33,7 @@ std::string CalcKey(std::string_view bytes, const std::string& companions,
                               options.meshing.sharp_angle, options.meshing.max_refined})
     whole.append(reinterpret_cast<const char*>(&number), sizeof(number));
   whole.append(companions);
-  return HashOf(whole);
+  return HashBytes(whole);
 }
 
 }  // namespace
@@ -65,7 +59,7 @@ absl::StatusOr<MeshedSurfaceFile> MeshSurfaceFile(std::string_view bytes, const 
   std::string hashes;
   const CompanionFiles recorded = [&](const std::string& asked) -> absl::StatusOr<std::string> {
     absl::StatusOr<std::string> companion = companions(asked);
-    if (companion.ok()) absl::StrAppend(&hashes, HashOf(*companion), ";");
+    if (companion.ok()) absl::StrAppend(&hashes, HashBytes(*companion), ";");
     return companion;
   };
   absl::StatusOr<SurfaceMeshFile> file =

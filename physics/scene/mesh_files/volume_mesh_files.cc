@@ -141,6 +141,12 @@ absl::StatusOr<std::string> ReadMeshFileBytes(const std::string& path, std::int6
   return bytes;
 }
 
+std::string HashBytes(std::string_view bytes) {
+  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
+  return absl::StrCat(absl::Hex(hash.high64, absl::kZeroPad16),
+                      absl::Hex(hash.low64, absl::kZeroPad16));
+}
+
 void AppendFileHash(std::string_view bytes, std::string* hashes) {
   const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
   absl::StrAppend(hashes, hash.high64, ",", hash.low64, ";");

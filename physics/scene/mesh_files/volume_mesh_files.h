@@ -48,6 +48,9 @@ absl::StatusOr<std::string> ReadMeshFileBytes(const std::string& path,
                                               std::int64_t max_bytes = kMaxMeshFileBytes,
                                               const std::string& kind = "mesh");
 
+// 128-bit hash as 32 hexadecimal digits.
+std::string HashBytes(std::string_view bytes);
+
 // Appends the hash of a file's bytes to those of other files.
 void AppendFileHash(std::string_view bytes, std::string* hashes);
 

@@ -16,9 +16,8 @@ class Squeeze : public ::testing::TestWithParam<std::string> {
   }
 };
 
-// A script closes two fingers on a cube, each 5 mm farther than its side, and lifts them by 20 cm.
-TEST_P(Squeeze, FingersThatCloseTooFarHoldAndLift) {
-  World world = Load(R"(
+// A cube between two fingers, which scripts move.
+constexpr char kFingers[] = R"(
 name: fingers
 time_step: 0.005
 sleeping: false
@@ -34,7 +33,11 @@ bodies:
   - name: cube
     rigid: {motion: FREE, density: 1000, shapes: [{box: {size: [0.1, 0.1, 0.1]}}],
       pose: {position: [0, 0, 0.05]}}
-script:
+)";
+
+// A script closes two fingers on a cube, each 5 mm farther than its side, and lifts them by 20 cm.
+TEST_P(Squeeze, FingersThatCloseTooFarHoldAndLift) {
+  World world = Load(std::string(kFingers) + R"(script:
   - {target: {pose: left}, times: [0, 0.2, 0.3, 0.8], values: [
       [-0.07, 0, 0.05], [-0.055, 0, 0.05], [-0.055, 0, 0.05], [-0.055, 0, 0.25]]}
   - {target: {pose: right}, times: [0, 0.2, 0.3, 0.8], values: [
@@ -61,23 +64,7 @@ probes:
 
 // Contacts of a cube that was squeezed are rigid again once the fingers have let it go.
 TEST_P(Squeeze, FingersThatOpenLeaveNothingBehind) {
-  World world = Load(R"(
-name: fingers
-time_step: 0.005
-sleeping: false
-contact: {friction: 0.6}
-bodies:
-  - {name: floor, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
-  - name: left
-    rigid: {motion: KINEMATIC, shapes: [{box: {size: [0.02, 0.1, 0.1]}}],
-      pose: {position: [-0.07, 0, 0.05]}}
-  - name: right
-    rigid: {motion: KINEMATIC, shapes: [{box: {size: [0.02, 0.1, 0.1]}}],
-      pose: {position: [0.07, 0, 0.05]}}
-  - name: cube
-    rigid: {motion: FREE, density: 1000, shapes: [{box: {size: [0.1, 0.1, 0.1]}}],
-      pose: {position: [0, 0, 0.05]}}
-script:
+  World world = Load(std::string(kFingers) + R"(script:
   - {target: {pose: left}, times: [0, 0.2, 0.3, 0.35], values: [
       [-0.07, 0, 0.05], [-0.055, 0, 0.05], [-0.055, 0, 0.05], [-0.2, 0, 0.05]]}
   - {target: {pose: right}, times: [0, 0.2, 0.3, 0.35], values: [
