@@ -26,6 +26,7 @@
 
 namespace pliant::solvers {
 class MomentumTerm;
+struct BlockMatrix;
 }
 
 namespace pliant::physics {
@@ -67,6 +68,8 @@ class BlockStep : public TangentFactor {
   // y = A x, and the diagonal of A.
   virtual void MultiplyTangent(std::span<const double> x, std::span<double> y) const = 0;
   virtual void CalcTangentDiagonal(std::span<double> diagonal) const = 0;
+  // A, where the step keeps it as a matrix whose nodes are the groups of its space; else null.
+  virtual const solvers::BlockMatrix* tangent_matrix() const { return nullptr; }
 
   // All terms of the residual of a step: m(v), A v and the diagonal of A.
   virtual void CalcResidualTerms(std::span<const double> v, std::span<double> residual,

@@ -195,6 +195,7 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
     A_.Multiply(x, y);
   }
   void CalcTangentDiagonal(std::span<double> diagonal) const override { A_.CopyDiagonal(diagonal); }
+  const solvers::BlockMatrix* tangent_matrix() const override { return &A_; }
   void CalcResidualTerms(std::span<const double> v, std::span<double> residual,
                          std::span<double> momentum, std::span<double> diagonal) override {
     if (!is_linear_) return BlockStep::CalcResidualTerms(v, residual, momentum, diagonal);

@@ -17,6 +17,7 @@
 #include "physics/scene/text/scalar_text.h"
 #include "physics/spatial/cube_root.h"
 #include "physics/stepping/integrators/integrator.h"
+#include "physics/stepping/integrators/stage_rule.h"
 #include "pliant/v1/scene.pb.h"
 
 namespace pliant::physics {
@@ -137,10 +138,19 @@ void SceneCompiler::CheckParticleMethod() {
                "MAXIMAL is not supported with particles: their grid is not made of bodies that "
                "rows hold together. Use REDUCED");
   }
-  if (method.kind != MethodKind::kConvex) return;
   const std::string mend =
       " is not supported with particles: under any but implicit Euler, spinning bodies gain "
       "angular momentum from the grid. Leave it out";
+  if (method.kind == MethodKind::kSmooth) {
+    const StageRule* rule = method.smooth.integrator;
+    if (rule != nullptr && rule->name != "BE")
+      log_.Error("method.smooth.integrator", std::string(rule->name) + mend);
+    if (method.smooth.damped_start) {
+      log_.Error("method.smooth.damped_start",
+                 "is not supported with particles, whose grid serves a whole step. Leave it out");
+    }
+  }
+  if (method.kind != MethodKind::kConvex) return;
   if (method.convex.theta != 1 || method.convex.theta_vq != 1) {
     log_.Error("method.convex.theta", absl::StrCat("[", NumberText(method.convex.theta), ", ",
                                                    NumberText(method.convex.theta_vq), "]", mend));

@@ -15,6 +15,7 @@
 #include "physics/scene/mesh_files/volume_mesh_files.h"
 #include "physics/scene/text/field_checks.h"
 #include "physics/scene/text/scalar_text.h"
+#include "physics/stepping/integrators/stage_rule.h"
 #include "pliant/v1/scene.pb.h"
 
 namespace pliant::physics {
@@ -73,15 +74,20 @@ SceneCompiler::~SceneCompiler() = default;
 
 // Checks that the method can step every body.
 void SceneCompiler::CheckMethod() {
+  const SmoothOptions& smooth = model_->method.smooth;
   if (model_->method.kind != MethodKind::kSmooth) return;
+  const bool is_euler = smooth.integrator == nullptr || smooth.integrator->name == "BE";
   for (const Body& body : model_->bodies) {
-    if (body.block == kWorldBlock || model_->blocks[body.block]->abilities().equation != nullptr)
-      continue;
-    log_.Error(
-        "method.smooth",
-        absl::StrCat("cannot step ", body.name,
-                     ": a body of particles has no forces at a given velocity yet. Use convex"));
-    return;
+    if (body.block == kWorldBlock) continue;
+    const BlockAbilities& abilities = model_->abilities[body.block];
+    if (abilities.equation != nullptr) continue;
+    const std::string problem = absl::StrCat(
+        "cannot step ", body.name, ", whose forces are known at the end of a step only. ");
+    if (abilities.frames != nullptr) return log_.Error("method.smooth", problem + "Use convex");
+    if (!is_euler || smooth.damped_start) {
+      return log_.Error("method.smooth",
+                        problem + (is_euler ? "Leave out `damped_start`" : "Use `integrator: BE`"));
+    }
   }
 }
 

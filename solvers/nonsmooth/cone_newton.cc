@@ -18,7 +18,7 @@ using Eigen::Vector3d;
 // R relative to h W of a contact: initially, and where forces cannot improve further. It decreases
 // faster while Newton's method converges within kFewIterations.
 constexpr double kFirstProximal = 1, kMinProximal = 1e-8;
-constexpr double kDecrease = 0.2, kFastDecrease = 0.05, kIncrease = 3;
+constexpr double kDecrease = 0.2, kFastDecrease = 0.05, kIncrease = 1.5;
 constexpr int kFewIterations = 2;
 constexpr int kMaxCoupledSteps = 4, kMaxDescents = 6;
 constexpr double kTargetReduction = 1e-3;  // residual relative to its start that counts as solved

@@ -20,9 +20,9 @@ inline constexpr PinnedHash kPinnedHashes[] = {
     {"soft rings", 40, "b6c135818f96cdd7f1548a27c38608d5"},
     {"corrective cube", 60, "86f0d88d789c2bf07738ec239fd21879"},
     {"nonsmooth hand", 120, "5181a35fc85639335129c22673db1ebb"},
-    {"nonsmooth cube", 60, "699bf9f99d4a9065c4e68d865b1222ee"},
+    {"nonsmooth cube", 60, "185238468fb4ce687790d5830d5d370f"},
     {"maximal ball", 40, "36f2838c07a21c8a9e27fa896b60e9af"},
-    {"smooth cube", 40, "48532d6250e3a0418b6febdc2d31680b"},
+    {"smooth cube", 40, "61c444cd9c897580d12ec8d57088e76d"},
     {"dough and liquid", 15, "f51b2d4945edb0c7acb74f68d66e075e"},
     {"inflated balls", 30, "02c0f9f65135d85119f2028756b6e26b"},
 };

@@ -43,21 +43,28 @@ SmoothBalance::SmoothBalance(const Model& model) : model_(model) {
   int num_frames = 0;
   for (std::size_t b = 0; b < model.blocks.size(); ++b) {
     const BlockAbilities& abilities = model.abilities[b];
-    PLIANT_DEMAND(abilities.equation != nullptr);
-    blocks_.push_back(abilities.equation->NewForceBalance());
+    posed_.push_back(nullptr);
+    if (abilities.equation != nullptr) {
+      blocks_.push_back(abilities.equation->NewForceBalance());
+    } else {
+      PLIANT_DEMAND(abilities.frames == nullptr);
+      auto posed = std::make_unique<PosedBalance>();
+      posed_.back() = posed.get();
+      blocks_.push_back(std::move(posed));
+      is_any_posed_ = true;
+    }
     first_frame_.push_back(num_frames);
-    first_node_.push_back(abilities.nodes != nullptr ? model.velocity_offsets[b] : 0);
     const int frames = abilities.frames != nullptr ? abilities.frames->num_frames() : 0;
     num_frames += frames;
     wrenches_.push_back(SpatialColumns::Zero(6, frames));
   }
   frames_.resize(num_frames);
   derivatives_.resize(num_frames);
-  num_velocities_ = model.velocity_offsets.back();
+  first_node_.resize(blocks_.size());
 }
 
 TrialConfiguration SmoothBalance::configuration() const {
-  return {first_frame_, frames_, first_node_, node_positions_, v_};
+  return {first_frame_, frames_, first_node_, node_positions_, node_velocities_};
 }
 
 bool SmoothBalance::IsBilateral(int k) const {
@@ -73,16 +80,36 @@ void SmoothBalance::Start(const StepStages& stages, const State& state, double h
   h_ = h;
   contacts_ = contacts;
   row_stiffening_ = row_stiffening;
-  for (std::size_t b = 0; b < blocks_.size(); ++b) {
-    if (IsAwake(static_cast<int>(b)))
-      blocks_[b]->Start(model_.StateOf(state, static_cast<int>(b)), stages.blocks.inputs[b], h);
+  num_velocities_ = stages.blocks.spaces.size();
+  v_start_.assign(num_velocities_, 0.0);
+  for (int b = 0; b < static_cast<int>(blocks_.size()); ++b) {
+    const BlockState start = model_.StateOf(state, b);
+    const std::span<double> v = stages.blocks.spaces.Part(b, v_start_);
+    first_node_[b] = posed_[b] != nullptr ? num_velocities_ : first_of(b);
+    if (posed_[b] == nullptr) std::ranges::copy(start.v, v.begin());
+    if (!IsAwake(b)) continue;
+    if (posed_[b] != nullptr) {
+      posed_[b]->Use(stages.blocks.steps[b].get());
+      std::ranges::copy(stages.blocks.steps[b]->start_velocities(), v.begin());
+    }
+    blocks_[b]->Start(start, stages.blocks.inputs[b], h);
+  }
+  contact_points_ = stages.contacts.points;
+  if (is_any_posed_) {
+    attached_points_ = stages.contacts.points;
+    contact_points_ = attached_points_;
+    contact_nodes_.clear();
+    posed_rows_.clear();
+    posed_values_.clear();
+    for (ContactPoint& point : attached_points_)
+      for (Attachment* side : {&point.a, &point.b}) AttachToPosed(side);
   }
   const Participation& participation = stages.participation;
   velocity_of_participant_.resize(participation.num_velocities);
   for (const Participation::Block& block : participation.blocks) {
     for (int g = block.first_group; g < block.first_group + block.num_groups; ++g) {
       const int offset =
-          model_.velocity_offsets[block.block] +
+          first_of(block.block) +
           stages.blocks.steps[block.block]->space().group_offset(participation.groups[g]);
       for (int i = 0; i < participation.size_of_group(g); ++i)
         velocity_of_participant_[participation.group_velocities[g] + i] = offset + i;
@@ -103,21 +130,81 @@ void SmoothBalance::Start(const StepStages& stages, const State& state, double h
   for (auto* x : {&row_forces_, &row_by_gap_, &row_by_rate_}) x->assign(system.rows.size(), 0.0);
 }
 
+// Attaches the side of a contact on a posed block to contact nodes.
+void SmoothBalance::AttachToPosed(Attachment* side) {
+  if (!IsPosed(*side)) return;
+  const BlockStep& step = posed_[side->block]->step();
+  NodeWeights nodes;
+  for (int k = 0; k < side->nodes.size(); ++k) {
+    Attachment alone = *side;
+    alone.nodes = {{side->nodes.node(k), 1.0}};
+    rows_.Clear();
+    step.AppendRows(alone, &rows_);
+    nodes.Add(static_cast<int>(contact_nodes_.size()), side->nodes.weight(k));
+    contact_nodes_.push_back(
+        {VectorAt(model_.StateOf(*state_, side->block).q, 3 * side->nodes.node(k)),
+         rows_.prescribed, static_cast<int>(posed_rows_.size()),
+         static_cast<int>(rows_.parts().size())});
+    for (const BlockRows::Part& part : rows_.parts()) {
+      posed_rows_.push_back({first_of(side->block) + step.space().group_offset(part.group),
+                             part.num_columns, posed_values_.size()});
+      posed_values_.insert(posed_values_.end(), rows_.matrix(part),
+                           rows_.matrix(part) + 3 * std::size_t(part.num_columns));
+    }
+  }
+  side->nodes = nodes;
+}
+
+void SmoothBalance::PlaceContactNodes() {
+  for (std::size_t k = 0; k < contact_nodes_.size(); ++k) {
+    const ContactNode& node = contact_nodes_[k];
+    Vector3d v = node.prescribed_W;
+    for (const PosedRow& row : RowsOf(static_cast<int>(k))) {
+      for (int j = 0; j < row.columns; ++j) v += v_[row.first + j] * ColumnOf(row, j);
+    }
+    for (int i = 0; i < 3; ++i) {
+      node_velocities_.push_back(v[i]);
+      node_positions_.push_back(node.start_W[i] + c_ * v[i]);
+    }
+  }
+}
+
 void SmoothBalance::Advance(std::span<const double> x, std::span<double> q) const {
-  for (std::size_t b = 0; b < blocks_.size(); ++b) {
-    const int v = model_.velocity_offsets[b], p = model_.position_offsets[b];
-    blocks_[b]->Advance(x.subspan(v, model_.velocity_offsets[b + 1] - v),
+  for (int b = 0; b < static_cast<int>(blocks_.size()); ++b) {
+    const int p = model_.position_offsets[b];
+    blocks_[b]->Advance(x.subspan(first_of(b), size_of(b)),
                         q.subspan(p, model_.position_offsets[b + 1] - p));
+  }
+}
+
+void SmoothBalance::CalcTravel(std::span<double> x) const {
+  CalcDifference(state_->q, q_, x);
+  for (int b = 0; b < static_cast<int>(blocks_.size()); ++b) {
+    if (posed_[b] != nullptr)
+      std::copy_n(x_.begin() + first_of(b), size_of(b), x.begin() + first_of(b));
+  }
+}
+
+void SmoothBalance::Store(State* state) const {
+  for (int b = 0; b < static_cast<int>(blocks_.size()); ++b) {
+    if (!IsAwake(b)) continue;
+    const MutableBlockState end = model_.StateOf(state, b);
+    if (posed_[b] != nullptr) {
+      posed_[b]->step().Integrate(std::span(v_).subspan(first_of(b), size_of(b)), end);
+      continue;
+    }
+    std::copy_n(q_.begin() + model_.position_offsets[b], end.q.size(), end.q.begin());
+    std::copy_n(v_.begin() + first_of(b), end.v.size(), end.v.begin());
+    if (end.internals != nullptr) blocks_[b]->StoreInternals(end.internals);
   }
 }
 
 void SmoothBalance::CalcDifference(std::span<const double> q0, std::span<const double> q1,
                                    std::span<double> x) const {
-  for (std::size_t b = 0; b < blocks_.size(); ++b) {
-    const int v = model_.velocity_offsets[b], p = model_.position_offsets[b],
-              size = model_.position_offsets[b + 1] - p;
+  for (int b = 0; b < static_cast<int>(blocks_.size()); ++b) {
+    const int p = model_.position_offsets[b], size = model_.position_offsets[b + 1] - p;
     blocks_[b]->CalcDifference(q0.subspan(p, size), q1.subspan(p, size),
-                               x.subspan(v, model_.velocity_offsets[b + 1] - v));
+                               x.subspan(first_of(b), size_of(b)));
   }
 }
 
@@ -135,10 +222,10 @@ void SmoothBalance::StartStage(std::span<const double> q_hat, std::span<const do
   a_.assign(num_velocities_, 0.0);
   v_.assign(v_hat.begin(), v_hat.end());
   q_.assign(q_hat.begin(), q_hat.end());
-  for (std::size_t b = 0; b < blocks_.size(); ++b) {
-    if (!IsAwake(static_cast<int>(b))) continue;
-    const int first = model_.velocity_offsets[b], n = model_.velocity_offsets[b + 1] - first,
-              p = model_.position_offsets[b], size = model_.position_offsets[b + 1] - p;
+  for (int b = 0; b < static_cast<int>(blocks_.size()); ++b) {
+    if (!IsAwake(b)) continue;
+    const int first = first_of(b), n = size_of(b), p = model_.position_offsets[b],
+              size = model_.position_offsets[b + 1] - p;
     blocks_[b]->Place(time, std::span(x_).subspan(first, n), std::span(q_).subspan(p, size),
                       std::span(v_).subspan(first, n));
     wrenches_[b].setZero();
@@ -163,8 +250,8 @@ void SmoothBalance::PlaceAll(std::span<const double> v) {
   has_derivatives_.assign(frames_.size(), 0);
   node_positions_.assign(num_velocities_, 0.0);
   for (int b = 0; b < static_cast<int>(blocks_.size()); ++b) {
-    const int first = model_.velocity_offsets[b], n = model_.velocity_offsets[b + 1] - first,
-              p = model_.position_offsets[b], size = model_.position_offsets[b + 1] - p;
+    const int first = first_of(b), n = size_of(b), p = model_.position_offsets[b],
+              size = model_.position_offsets[b + 1] - p;
     const BlockAbilities& abilities = model_.abilities[b];
     wrenches_[b].setZero();
     const std::span<double> q = std::span(q_).subspan(p, size), x = std::span(x_).subspan(first, n);
@@ -184,9 +271,11 @@ void SmoothBalance::PlaceAll(std::span<const double> v) {
             std::span(frames_).subspan(first_frame_[b], abilities.frames->num_frames()));
     }
     // node positions, at the places of their velocities
-    if (abilities.nodes != nullptr)
+    if (abilities.nodes != nullptr && posed_[b] == nullptr)
       std::copy_n(q.begin(), 3 * abilities.nodes->num_nodes(), node_positions_.begin() + first);
   }
+  node_velocities_ = v_;
+  PlaceContactNodes();
 }
 
 bool SmoothBalance::CalcResidual(std::span<const double> v, std::span<double> r) {
@@ -203,7 +292,7 @@ bool SmoothBalance::CalcForces(std::span<const double> a, std::span<double> r) {
   if (!AddContactForces(r) || !AddRowForces(r, p_)) return false;
   std::vector<double> residual;
   for (int b = 0; b < static_cast<int>(blocks_.size()); ++b) {
-    const int first = model_.velocity_offsets[b], n = model_.velocity_offsets[b + 1] - first;
+    const int first = first_of(b), n = size_of(b);
     if (!IsAwake(b)) {
       std::fill_n(r.begin() + first, n, 0.0);
       continue;
@@ -238,15 +327,23 @@ bool SmoothBalance::AddContactForces(std::span<double> r) {
         if (mass > 0) contact_size_ += c_ * c_ * on_side.squaredNorm() / mass;
         continue;
       }
+      const auto exert = [&](int at, double impulse) {
+        r[at] -= impulse;
+        contact_size_ += impulse * impulse * weights_[at] * weights_[at];
+      };
       const NodeSet& nodes = *model_.abilities[side.block].nodes;
       for (int k = 0; k < side.nodes.size(); ++k) {
-        const int node = side.nodes.node(k), at = model_.velocity_offsets[side.block] + 3 * node;
-        if (nodes.is_node_prescribed(node)) continue;
-        for (int i = 0; i < 3; ++i) {
-          const double impulse = c_ * side.nodes.weight(k) * on_side[i];
-          r[at + i] -= impulse;
-          contact_size_ += impulse * impulse * weights_[at + i] * weights_[at + i];
+        const int node = side.nodes.node(k), at = first_of(side.block) + 3 * node;
+        const Vector3d impulse = c_ * side.nodes.weight(k) * on_side;
+        if (IsPosed(side)) {
+          for (const PosedRow& row : RowsOf(node)) {
+            for (int j = 0; j < row.columns; ++j)
+              exert(row.first + j, impulse.dot(ColumnOf(row, j)));
+          }
+          continue;
         }
+        if (nodes.is_node_prescribed(node)) continue;
+        for (int i = 0; i < 3; ++i) exert(at + i, impulse[i]);
       }
     }
   }
@@ -291,7 +388,7 @@ bool SmoothBalance::AddRowForces(std::span<double> r, std::span<const double> p)
   smallest_limit_gap_ = std::numeric_limits<double>::infinity();
   if (rows.empty()) return true;
   std::vector<double> travel(num_velocities_);
-  CalcDifference(state_->q, q_, travel);
+  CalcTravel(travel);
   for (int k = 0; k < static_cast<int>(rows.size()); ++k) {
     const ConstraintSystem::Row& row = rows[k];
     double gap = row.error + time_ * row.bias, rate = row.bias;
@@ -338,7 +435,7 @@ double SmoothBalance::CalcScale(std::span<const double> v) const {
 void SmoothBalance::CalcJacobian(BlockSum* jacobian) {
   GroupUnknowns(jacobian);
   for (int b = 0; b < static_cast<int>(blocks_.size()); ++b) {
-    const int first = model_.velocity_offsets[b], n = model_.velocity_offsets[b + 1] - first;
+    const int first = first_of(b), n = size_of(b);
     if (IsAwake(b)) {
       blocks_[b]->AddJacobian(c_, std::span(a_).subspan(first, n), wrenches_[b], first, jacobian);
     } else {
@@ -350,8 +447,11 @@ void SmoothBalance::CalcJacobian(BlockSum* jacobian) {
   jacobian->num_lasting = jacobian->entries.size();
   rounding_ = CalcRounding(*jacobian);
   for (std::size_t k = 0; k < contacts_->size(); ++k) {
-    if (contact_forces_[k].normal_force == 0 && contact_forces_[k].force_W.isZero(0)) continue;
-    AddContactJacobian((*contacts_)[k], jacobian);
+    const SmoothContact& contact = (*contacts_)[k];
+    const bool acts = contact_forces_[k].normal_force != 0 || !contact_forces_[k].force_W.isZero(0);
+    // entries of the many contacts of a posed block have the same places throughout the step
+    if (acts || IsPosed(contact.point->a) || IsPosed(contact.point->b))
+      AddContactJacobian(contact, acts, jacobian);
   }
   AddRowJacobian(jacobian);
 }
@@ -386,12 +486,13 @@ double SmoothBalance::CalcRounding(const BlockSum& jacobian) const {
 // The velocities of each block form groups of three: those of a node, or successive ones of a tree.
 void SmoothBalance::GroupUnknowns(BlockSum* jacobian) const {
   for (std::size_t b = 0; b + 1 < blocks_.size(); ++b)
-    jacobian->group_starts.push_back(model_.velocity_offsets[b + 1]);
+    jacobian->group_starts.push_back(first_of(static_cast<int>(b) + 1));
   if (num_impulses_ > 0) jacobian->group_starts.push_back(num_velocities_);
   jacobian->num_last = num_impulses_;
 }
 
-void SmoothBalance::AddContactJacobian(const SmoothContact& contact, BlockSum* jacobian) {
+void SmoothBalance::AddContactJacobian(const SmoothContact& contact, bool acts,
+                                       BlockSum* jacobian) {
   const TrialConfiguration trial = configuration();
   const SmoothContactTangent tangent = DifferentiateContact(contact, trial, with_sliding_basis);
   const int num_a = tangent.num_a, num = num_a + tangent.num_b;
@@ -409,9 +510,9 @@ void SmoothBalance::AddContactJacobian(const SmoothContact& contact, BlockSum* j
     Side& side = sides[s];
     const double sign = s == 0 ? -1 : 1;
     if (of.block == kWorldBlock || !IsAwake(of.block)) continue;
-    const int first = model_.velocity_offsets[of.block];
+    const int first = first_of(of.block);
     if (of.nodes.empty()) {
-      const int n = model_.velocity_offsets[of.block + 1] - first;
+      const int n = size_of(of.block);
       if (n == 0) continue;
       const int index = first_frame_[of.block] + of.frame;
       FrameDerivatives& derivatives = derivatives_[index];
@@ -425,8 +526,28 @@ void SmoothBalance::AddContactJacobian(const SmoothContact& contact, BlockSum* j
       side.load_map = derivatives.velocity.transpose();
       continue;
     }
-    const NodeSet& nodes = *model_.abilities[of.block].nodes;
     const int count = of.nodes.size();
+    if (IsPosed(of)) {
+      int columns = 0;
+      for (int k = 0; k < count; ++k)
+        for (const PosedRow& row : RowsOf(of.nodes.node(k))) columns += row.columns;
+      side.directions.setZero(3 * count, columns);
+      side.velocity.resize(3, columns);
+      side.load_map.setZero(columns, 6);
+      for (int k = 0, column = 0; k < count; ++k) {
+        for (const PosedRow& row : RowsOf(of.nodes.node(k))) {
+          for (int j = 0; j < row.columns; ++j, ++column) {
+            const Vector3d J = ColumnOf(row, j), weighted = of.nodes.weight(k) * J;
+            side.velocities.push_back(row.first + j);
+            side.directions.block<3, 1>(3 * k, column) = c_ * J;
+            side.velocity.col(column) = sign * weighted;
+            side.load_map.block<1, 3>(column, 3) = weighted.transpose();
+          }
+        }
+      }
+      continue;
+    }
+    const NodeSet& nodes = *model_.abilities[of.block].nodes;
     side.directions.setZero(3 * count, 3 * count);
     side.velocity.setZero(3, 3 * count);
     side.load_map.setZero(3 * count, 6);
@@ -451,10 +572,37 @@ void SmoothBalance::AddContactJacobian(const SmoothContact& contact, BlockSum* j
       const MatrixXd change =
           loads.middleCols(first, count) * by.directions + loads.middleCols(num, 3) * by.velocity;
       const MatrixXd block = -c_ * (sides[s].load_map * change);
+      const Attachment &on = s == 0 ? contact.point->a : contact.point->b,
+                       &of = t == 0 ? contact.point->a : contact.point->b;
+      const bool is_within = IsPosed(on) && on.block == of.block;
+      if (is_within && !acts) continue;
+      if (is_within) {
+        AddWithin(on, of, block, jacobian);
+        continue;
+      }
       for (int j = 0; j < block.cols(); ++j) {
         for (int i = 0; i < block.rows(); ++i)
           jacobian->Add(sides[s].velocities[i], by.velocities[j], block(i, j));
       }
+    }
+  }
+}
+
+// Adds a block of the Jacobian on the rows of two sides on the same posed block.
+void SmoothBalance::AddWithin(const Attachment& on, const Attachment& of, const MatrixXd& block,
+                              BlockSum* jacobian) {
+  int j = 0;
+  for (const int column_node : of.nodes.nodes()) {
+    for (const PosedRow& column : RowsOf(column_node)) {
+      int i = 0;
+      for (const int row_node : on.nodes.nodes()) {
+        for (const PosedRow& row : RowsOf(row_node)) {
+          posed_[on.block]->AddTerms(row.first, column.first, row.columns, column.columns,
+                                     &block(i, j), static_cast<int>(block.rows()), jacobian);
+          i += row.columns;
+        }
+      }
+      j += column.columns;
     }
   }
 }
@@ -486,7 +634,7 @@ void SmoothBalance::AddRowJacobian(BlockSum* jacobian) {
 bool SmoothBalance::CalcStartForces() {
   // r = −c f with c = 1 s, at x = 0
   start_residual_.resize(size());
-  std::vector<double> v(state_->v);
+  std::vector<double> v(v_start_);
   v.resize(size(), 0.0);
   c_ = 0;
   PlaceAll(v);
@@ -502,7 +650,7 @@ bool SmoothBalance::CalcStartAccelerations(solvers::DampedNewton* solver, std::v
   mass.Clear(size());
   GroupUnknowns(&mass);
   for (int b = 0; b < static_cast<int>(blocks_.size()); ++b) {
-    const int first = model_.velocity_offsets[b], n = model_.velocity_offsets[b + 1] - first;
+    const int first = first_of(b), n = size_of(b);
     if (IsAwake(b)) {
       blocks_[b]->AddJacobian(0, std::span(zero).subspan(first, n), wrenches_[b], first, &mass);
     } else {

@@ -26,6 +26,12 @@ constexpr int kMaxStiffenings = 10, kMaxRedetections = 3;
 // Fraction of the overlap that stiffer contacts may leave, and how much stiffer contacts may become
 // than those on which bodies rest at δ/2; beyond, stiffness is in vain.
 constexpr double kStiffeningInVain = 0.9, kMaxStiffening = 1e6;
+// Iterations of a stage after which it is solved by way of larger stick speeds, unless its residual
+// falls by a factor in every further stretch; and these speeds, relative to that of the scene. In
+// steps by a factor of three Newton's method takes some five iterations for each.
+constexpr int kManyIterations = 30, kStretch = 10;
+constexpr double kFallOfStretch = 0.3;
+constexpr double kLargerStickSpeeds[] = {100, 30, 10, 3};
 // Change of a gap that counts as rounding, in units of δ.
 constexpr double kSmallGap = 1e-9;
 // Gap of sides that overlap at the start of the step, for a barrier, in units of δ.
@@ -119,7 +125,7 @@ class SmoothStepper final : public Stepper {
       report->energy.work = CalcSuppliedWork(balance_.v(), impulses_, stages_, &energy_);
     Remember(stiffening, h, state);
     report->v_start.assign(state->v.begin(), state->v.end());
-    Store(state);
+    balance_.Store(state);
     CommitStep(impulses_, &stages_, state, report);
     timer.Lap(Phase::kCommit);
     return absl::OkStatus();
@@ -137,7 +143,7 @@ class SmoothStepper final : public Stepper {
     contacts_.clear();
     overlaps_ = false;
     const TrialConfiguration start = balance_.configuration();
-    for (const ContactPoint& point : stages_.contacts.points) {
+    for (const ContactPoint& point : balance_.contact_points()) {
       SmoothContact& contact = contacts_.emplace_back(
           SmoothContact{&point, ContactKinematics(model_, point, start), {}});
       solvers::SmoothContactLaw& law = contact.law;
@@ -202,9 +208,9 @@ class SmoothStepper final : public Stepper {
     report->iteration_residuals.clear();
     balance_.Start(stages_, state, h, &contacts_, stiffening);
     contacts_.clear();
-    balance_.StartStage(state.q, state.v, 0, 0);
+    balance_.StartStage(state.q, balance_.v_start(), 0, 0);
     unknowns_.assign(balance_.size(), 0.0);
-    std::ranges::copy(state.v, unknowns_.begin());
+    std::ranges::copy(balance_.v_start(), unknowns_.begin());
     balance_.PlaceAll(unknowns_);
     MakeContacts(state, h, stiffening);
 
@@ -216,7 +222,7 @@ class SmoothStepper final : public Stepper {
                                                                       : *first_rule_;
     points_.resize(rule.stages.size() + 1);
     Point& start = points_[0];
-    start.v.assign(state.v.begin(), state.v.end());
+    start.v = balance_.v_start();
     const bool is_lagged = options_.friction == SmoothOptions::Friction::kLagged;
     for (int pass = 0; pass < (is_lagged ? options_.passes : 1); ++pass) {
       if (pass == 0) {
@@ -260,7 +266,7 @@ class SmoothStepper final : public Stepper {
     const StageRule::Stage& stage = rule.stages[k];
     const int n = balance_.num_velocities();
     // base of the stage: q̂, v̂, and the contacts' stretches
-    std::vector<double> x(n, 0.0), v_hat(state.v), q_hat(state.q);
+    std::vector<double> x(n, 0.0), v_hat(balance_.v_start()), q_hat(state.q);
     const auto add = [&](const Point& point, double weight) {
       if (weight == 0) return;
       for (int i = 0; i < n; ++i) {
@@ -291,20 +297,15 @@ class SmoothStepper final : public Stepper {
 
     const int size = balance_.size();
     unknowns_.resize(size);
-    if (k == 0) std::ranges::copy(state.v, unknowns_.begin());
+    if (k == 0) std::ranges::copy(balance_.v_start(), unknowns_.begin());
     residual_.resize(size);
     if (!FindFeasibleGuess(state, q_hat, v_hat, stage.length * h)) {
       return balance_.status().ok() ? FailStep("the forces on it are not finite")
                                     : balance_.status();
     }
-    solver_.Solve(&balance_, balance_.weights(), balance_.CalcScale(unknowns_), newton_, unknowns_,
-                  &result_);
+    SolveNewton(report);
     balance_.CalcResidual(unknowns_, residual_);
     report->End(std::max(report->reason, result_.reason));
-    report->iterations += result_.iterations;
-    report->linear_iterations += result_.linear_iterations;
-    report->iteration_residuals.insert(report->iteration_residuals.end(), result_.residuals.begin(),
-                                       result_.residuals.end());
 
     Point& point = points_[k + 1];
     point.v = balance_.v();
@@ -312,6 +313,49 @@ class SmoothStepper final : public Stepper {
     for (int i = 0; i < n; ++i) point.a[i] = (point.v[i] - v_hat[i]) / (stage.length * h);
     Record(&point);
     return absl::OkStatus();
+  }
+
+  // Solves the stage from the guess in unknowns_. If Newton's method takes many iterations, which
+  // is due to friction, contacts first stick at larger speeds, from the same guess.
+  void SolveNewton(StepReport* report) {
+    const std::vector<double> guess = unknowns_;
+    solvers::NewtonOptions options = newton_;
+    const auto solve = [&](int max_iterations) {
+      options.max_iterations = std::min(max_iterations, newton_.max_iterations);
+      solver_.Solve(&balance_, balance_.weights(), balance_.CalcScale(unknowns_), options,
+                    unknowns_, &result_);
+      report->iterations += result_.iterations;
+      report->linear_iterations += result_.linear_iterations;
+      report->iteration_residuals.insert(report->iteration_residuals.end(),
+                                         result_.residuals.begin(), result_.residuals.end());
+      return result_.reason == StopReason::kConverged;
+    };
+    if (solve(kManyIterations)) return;
+    for (int k = kManyIterations; k < newton_.max_iterations && IsFalling(); k += kStretch)
+      if (solve(kStretch)) return;
+    // at the level of rounding, or limited by the scene
+    if (result_.residual <= kConverged || newton_.max_iterations <= kManyIterations) return;
+    unknowns_ = guess;
+    for (const double factor : kLargerStickSpeeds) {
+      ScaleStickSpeeds(factor);
+      solve(kManyIterations);
+      ScaleStickSpeeds(1 / factor);
+    }
+    solve(newton_.max_iterations);
+  }
+
+  // Whether the last stretch of iterations has decreased the residual by much.
+  bool IsFalling() const {
+    const std::vector<double>& residuals = result_.residuals;
+    const int last = static_cast<int>(residuals.size()) - 1;
+    return last >= kStretch && residuals[last] < kFallOfStretch * residuals[last - kStretch];
+  }
+
+  void ScaleStickSpeeds(double factor) {
+    for (SmoothContact& contact : contacts_) {
+      contact.law.stick_speed *= factor;
+      contact.stretch_W /= factor;
+    }
   }
 
   // Moves the guess of a stage of length c [s] to where forces are finite: at the velocities of the
@@ -383,12 +427,11 @@ class SmoothStepper final : public Stepper {
     // the mean velocity over the step, in the spaces of the blocks
     const int n = balance_.num_velocities();
     std::vector<double> mean(n);
-    balance_.CalcDifference(state.q, balance_.q(), mean);
+    balance_.CalcTravel(mean);
     for (double& x : mean) x /= h;
-    for (std::size_t b = 0; b < stages_.blocks.steps.size(); ++b) {
-      if (stages_.blocks.sleeping.sleeps(static_cast<int>(b)))
-        std::fill(mean.begin() + model_.velocity_offsets[b],
-                  mean.begin() + model_.velocity_offsets[b + 1], 0.0);
+    for (int b = 0; b < stages_.blocks.count(); ++b) {
+      if (stages_.blocks.sleeping.sleeps(b))
+        std::ranges::fill(stages_.blocks.spaces.Part(b, mean), 0.0);
     }
     return RedetectStep(mean, state, &stages_);
   }
@@ -431,20 +474,6 @@ class SmoothStepper final : public Stepper {
       memory.anchors.push_back({contact.point->key, stretch});
     }
     std::ranges::sort(memory.anchors, {}, &SmoothMemory::Anchor::key);
-  }
-
-  void Store(State* state) const {
-    for (std::size_t b = 0; b < model_.blocks.size(); ++b) {
-      if (stages_.blocks.sleeping.sleeps(static_cast<int>(b))) continue;
-      std::copy(balance_.q().begin() + model_.position_offsets[b],
-                balance_.q().begin() + model_.position_offsets[b + 1],
-                state->q.begin() + model_.position_offsets[b]);
-      std::copy(balance_.v().begin() + model_.velocity_offsets[b],
-                balance_.v().begin() + model_.velocity_offsets[b + 1],
-                state->v.begin() + model_.velocity_offsets[b]);
-      if (b < state->internals.size())
-        balance_.StoreInternals(static_cast<int>(b), &state->internals[b]);
-    }
   }
 
   absl::Status FailStep(const char* what) const {

@@ -28,8 +28,11 @@ void ReduceBatch(int batch, const Participation& participation, StepBlocks* bloc
                  Reduction* reduction) {
   const std::span<const int> members = reduction->batches.blocks(batch);
   if (IsFactored(participation, *reduction, members)) return;
+  // for kMass, a block without an equation of motion has the step for kMomentum
   const auto is_to_reduce = [&](int b) {
-    return participation.index_of_block[b] >= 0 && blocks->terms == Terms::kMomentum;
+    return participation.index_of_block[b] >= 0 &&
+           (blocks->terms == Terms::kMomentum ||
+            (blocks->terms == Terms::kMass && blocks->model.abilities[b].equation == nullptr));
   };
   if (BlockBatch* solver = reduction->batches.solver(batch)) {
     BlockBatch::Member side_by_side[BlockBatch::kMaxMembers];

@@ -182,6 +182,12 @@ TEST(SceneParticles, TheyAreSteppedByImplicitEulerInReducedCoordinates) {
               HasSubstr("method.convex.integrator: MIDPOINT is not supported with particles"));
   EXPECT_THAT(said("{nonsmooth: {coordinates: MAXIMAL}}"),
               HasSubstr("method.nonsmooth.coordinates: MAXIMAL is not supported with particles"));
+  EXPECT_EQ(said("{smooth: {}}"), "");
+  EXPECT_EQ(said("{smooth: {integrator: BE}}"), "");
+  EXPECT_THAT(said("{smooth: {integrator: SDIRK2}}"),
+              HasSubstr("method.smooth.integrator: SDIRK2 is not supported with particles"));
+  EXPECT_THAT(said("{smooth: {damped_start: true}}"),
+              HasSubstr("method.smooth.damped_start: is not supported with particles"));
 }
 
 TEST(SceneParticles, MaterialsHaveTheirOwnParameters) {

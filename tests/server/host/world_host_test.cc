@@ -236,6 +236,8 @@ TEST(WorldHost, StateIsReadBetweenTwoStepsOfARequest) {
 
 // Requests steps from a thread that lends itself; true if that thread made the last one.
 bool StepsOnLentThread(WorldHost& host, Lent lent = Lent::kQuickSteps, int steps = 1) {
+  // the world's own thread has answered the request before, but may not have left it yet
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
   std::promise<std::thread::id> made;
   host.Step(steps, {}, [&](const Result&) { made.set_value(std::this_thread::get_id()); }, nullptr,
             {"ann", nullptr, lent});
