@@ -19,10 +19,10 @@ inline std::uint64_t MixKey(std::initializer_list<std::uint64_t> parts) {
 
 // Kinds of touching features, the first part of a feature key.
 enum class TouchKind : std::uint64_t {
-  kWhole,      // one contact for the pair of shapes
+  kWhole,      // the only contact of a pair of round shapes, or of a face and a round one
   kVertexOfA,  // a vertex of shape A
   kVertexOfB,
-  kEdges,         // an edge of each
+  kEdges,         // an edge of each, or a vertex
   kAlongAxis,     // an end of the overlap of two parallel axes
   kSoftVertex,    // a node of a deformable body against a rigid shape
   kSoftTriangle,  // the interior of a deformable body's triangle against a rigid shape

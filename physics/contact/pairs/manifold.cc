@@ -21,6 +21,8 @@ constexpr double kTurnWithinStep = 0.2;
 // separation along it is smaller by at most this share of the margin.
 constexpr double kAlongFace = 0.9995;
 constexpr double kRimSlack = 0.25;
+// Height, in extents of a body, within which the ends of an edge count as equally far.
+constexpr double kEdgeTilt = 1e-4;
 // Error of touching points, in extents of the bodies.
 constexpr double kPointError = 1e-7;
 
@@ -41,10 +43,43 @@ std::uint64_t EdgeCode(const SupportFeature& feature, int edge) {
   return std::uint64_t{std::min(from, to)} << 32 | std::max(from, to);
 }
 
+// Code of the edge of a polyhedron that is furthest along d_W, or of the vertex; 0 for a face, and
+// for other bodies.
+std::uint64_t FurthestCode(const ConvexBody& body, const Vector3d& d_W) {
+  if (body.kind != ConvexBody::Kind::kPolyhedron) return 0;
+  const Vector3d d = body.X_WS.R.transpose() * d_W;
+  const std::vector<Vector3d>& vertices = body.polyhedron->vertices;
+  double heights[3];
+  std::uint32_t ids[3] = {};
+  std::ranges::fill(heights, -std::numeric_limits<double>::infinity());
+  for (std::size_t v = 0; v < vertices.size(); ++v) {
+    const double height = d.dot(vertices[v]);
+    if (height <= heights[2]) continue;
+    int k = 2;
+    for (; k > 0 && height > heights[k - 1]; --k) {
+      heights[k] = heights[k - 1];
+      ids[k] = ids[k - 1];
+    }
+    heights[k] = height;
+    ids[k] = static_cast<std::uint32_t>(v);
+  }
+  const double as_far = heights[0] - kEdgeTilt * body.extent;
+  if (heights[2] >= as_far) return 0;
+  if (heights[1] < as_far) return std::uint64_t{1} << 63 | ids[0];
+  return std::uint64_t{std::min(ids[0], ids[1])} << 32 | std::max(ids[0], ids[1]);
+}
+
+// Key of the only contact of two bodies, with the normal n from A into B.
+std::uint64_t KeyAlong(const ConvexBody& a, const ConvexBody& b, const Vector3d& n) {
+  const std::uint64_t of_a = FurthestCode(a, n), of_b = FurthestCode(b, -n);
+  if (of_a == 0 && of_b == 0) return MixKey({static_cast<std::uint64_t>(TouchKind::kWhole)});
+  return MixKey({static_cast<std::uint64_t>(TouchKind::kEdges), of_a, of_b});
+}
+
 ManifoldPoint Witness(const ConvexBody& a, const ConvexBody& b, const ConvexDistance& d) {
   const Vector3d on_a = d.p_A + a.rounding * d.nhat_AB_W, on_b = d.p_B - b.rounding * d.nhat_AB_W;
   return {0.5 * (on_a + on_b), d.nhat_AB_W, d.separation - a.rounding - b.rounding,
-          MixKey({static_cast<std::uint64_t>(TouchKind::kWhole)})};
+          KeyAlong(a, b, d.nhat_AB_W)};
 }
 
 // The face of `body` towards `direction` whose plane separates it furthest from the other body, if
@@ -299,8 +334,8 @@ bool CollideBoxEdges(const ConvexBody& a, const ConvexBody& b, const Eigen::Matr
   if (std::abs(s) > a.size[i] || std::abs(u) > b.size[j]) return false;
   on_a += s * along_a;
   on_b += u * along_b;
-  points->push_back({a.X_WS * Vector3d(0.5 * (on_a + on_b)), a.X_WS.R * n, gap,
-                     MixKey({static_cast<std::uint64_t>(TouchKind::kWhole)})});
+  const Vector3d n_W = a.X_WS.R * n;
+  points->push_back({a.X_WS * Vector3d(0.5 * (on_a + on_b)), n_W, gap, KeyAlong(a, b, n_W)});
   return true;
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -195,6 +196,26 @@ TEST(RigidRigid, CrossedBoxEdgesTouchInOnePointAlongTheirCommonNormal) {
     EXPECT_NEAR(contacts[0].gap, gap, 1e-12);
     EXPECT_NEAR((contacts[0].p_W - Vector3d(0, 0, half + 0.5 * gap)).norm(), 0, 1e-9);
   }
+}
+
+// A bar that rests on the edge of another touches with a key of its own at each of its edges, so
+// that a known contact at one of them does not stand for another that closes in the step.
+TEST(RigidRigid, EveryPairOfCrossedEdgesHasItsKey) {
+  const auto key_at = [](double along, double turn) {
+    ContactWorld world;
+    const double half = 0.01 * std::sqrt(2);
+    world.AddRigid(Box{{0.1, 0.01, 0.01}}, Posed({along, 0, 0}, {kPi / 4, 0, 0}));
+    world.AddRigid(Box{{0.01, 0.1, 0.01}}, Posed({0, 0.017, 2 * half}, {0, kPi / 4 + turn, 0}));
+    const auto contacts = world.Detect();
+    EXPECT_EQ(contacts.size(), 1u);
+    return contacts.empty() ? 0 : contacts[0].key;
+  };
+  const std::uint64_t key = key_at(0, 0);
+  EXPECT_EQ(key_at(0.02, 0), key);
+  EXPECT_EQ(key_at(-0.03, 0.1), key);
+  std::set<std::uint64_t> keys;
+  for (int k = 0; k < 4; ++k) keys.insert(key_at(0, k * kPi / 2));
+  EXPECT_EQ(keys.size(), 4u);
 }
 
 // For random boxes with a single contact, the contact lies midway between their closest or deepest
