@@ -102,10 +102,7 @@ ContactDetector::ContactDetector(const Model& model)
         geometry.kind == GeometryKind::kShapes &&
         std::ranges::all_of(geometry.shapes,
                             [](const PlacedShape& placed) { return placed.shape->is_convex(); }));
-    w.has_edges.push_back(std::ranges::any_of(geometry.shapes, [](const PlacedShape& placed) {
-      return placed.body.kind == ConvexBody::Kind::kPolyhedron ||
-             placed.body.kind == ConvexBody::Kind::kCylinder;
-    }));
+    w.is_ball.push_back(geometry.shapes.size() == 1 && geometry.shapes[0].shape->Is<Sphere>());
   }
   speculative_margin_ = CalcSafeTravel(model.contact.margin);
   for (Workspace::SweptBounds* bounds : {&w.swept, &w.new_swept}) {

@@ -53,7 +53,7 @@ struct ContactDetector::Workspace {
   bool IsHeld(int holder, const Attachment& side) const;
   std::vector<std::pair<int, int>> overlaps;
   std::vector<int> pair_starts;  // first pair of each body_a in the model's pairs
-  std::vector<char> is_immovable, has_convex_shapes, has_edges;
+  std::vector<char> is_immovable, has_convex_shapes, is_ball;
   std::vector<int> group_starts;  // first body of each run of bodies in one block
 
   std::vector<AxisAlignedBox> extents;  // per body

@@ -287,9 +287,11 @@ ContactDetector::Workspace::Search ContactDetector::Workspace::FindSearch(
   const int a = task.body_a, b = task.body_b;
   const double travel = h * task.approach, safe = CalcSafeTravel(model.contact.margin);
   if (travel <= safe) return Search::kMargin;
-  // bodies that turn may meet with other features than those that are nearest now
-  const double turned = h * (bounds.motions[a].deviation + bounds.motions[b].deviation);
-  const bool may_turn_into = AreConvex(task) && has_edges[a] && has_edges[b] && turned > safe;
+  // bodies that turn may meet with other features, or elsewhere, than where they are nearest now
+  const auto turn_of = [&](int body) {
+    return is_ball[body] ? 0 : h * bounds.motions[body].deviation;
+  };
+  const bool may_turn_into = AreConvex(task) && turn_of(a) + turn_of(b) > safe;
   return travel <= CalcSafeDepth(std::min(thickness[a], thickness[b])) && !may_turn_into
              ? Search::kAhead
              : Search::kAtTimes;

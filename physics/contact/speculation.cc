@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <utility>
+
+#include "physics/contact/pairs/contact_key.h"
 
 namespace pliant::physics {
 namespace {
@@ -66,6 +69,27 @@ void MoveToStart(const Model& model, const State& state, const BodyMotions& moti
   point->gap_rate = -change / t;
 }
 
+// Whether a contact found after a time t of steady motion closes by more than `tolerance` beyond
+// what one of the known or `posed` contacts of the same features has there at its present rate.
+// Bodies that turn meet elsewhere than at their present nearest points: then gives it a key of its
+// own, unless there are kMaxPoses of them.
+bool IsElsewhere(const Model& model, const State& state, const BodyMotions& motions,
+                 const std::vector<ContactPoint>& known, std::span<const ContactPoint> posed,
+                 double tolerance, double t, ContactPoint* found) {
+  for (int k = 0; k <= kMaxPoses; ++k) {
+    const ContactPoint* same = nullptr;
+    for (const ContactPoint& point : known)
+      if (point.key == found->key) same = &point;
+    for (const ContactPoint& point : posed)
+      if (point.key == found->key) same = &point;
+    if (same == nullptr) return k > 0;
+    const double gap = same->gap + t * CalcGapRate(model, state, motions, *same, 0);
+    if (gap - found->gap <= tolerance) return false;
+    found->key = NextPoseKey(found->key);
+  }
+  return false;
+}
+
 // Time at which the first of the doubtful contacts will overlap by `depth`, at most h.
 double FindFirst(const Model& model, const State& state, const BodyMotions& motions, double h,
                  double depth, const std::vector<ContactPoint>& contacts,
@@ -80,6 +104,10 @@ double FindFirst(const Model& model, const State& state, const BodyMotions& moti
 }
 
 }  // namespace
+
+std::uint64_t NextPoseKey(std::uint64_t key) {
+  return MixKey({key, 1});
+}
 
 double MotionBound::speed() const {
   return std::sqrt(velocity.squaredNorm()) + deviation;
@@ -181,7 +209,7 @@ int AppendSpeculativeContacts(const Model& model, const State& state, const Body
       const double slack = h * t * std::abs(point.R_WC.col(2).dot(model.gravity));
       const double rate = CalcGapRate(model, state, motions, point, t);
       const bool has_met = point.gap <= slack;
-      const auto place = std::lower_bound(keys.begin(), keys.end(), point.key);
+      auto place = std::lower_bound(keys.begin(), keys.end(), point.key);
       const bool is_known = place != keys.end() && *place == point.key;
       double apart = 0;
       if (!has_met) {
@@ -195,7 +223,11 @@ int AppendSpeculativeContacts(const Model& model, const State& state, const Body
       wait = std::min(wait, apart);
       if (is_known) {
         if (has_met) std::erase(*doubtful, point.key);
-        continue;
+        if (!has_met || !pair.are_convex || t == 0 ||
+            !IsElsewhere(model, state, motions, known, std::span(*contacts).subspan(num_before),
+                         just_met, t, &point))
+          continue;
+        place = std::lower_bound(keys.begin(), keys.end(), point.key);
       }
       if (!has_met && (!is_last || point.gap + (h - t) * rate > 0)) continue;
       // A body that overlapped before did not enter across this feature, nor will it later: it may

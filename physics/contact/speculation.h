@@ -57,6 +57,11 @@ struct SpeculationScratch {
   std::vector<ContactPoint> found;
 };
 
+// Features that turn may meet elsewhere than where they are nearest now. They then get up to this
+// many further contacts, posed where they meet, each with the key that follows that of the last.
+inline constexpr int kMaxPoses = 3;
+std::uint64_t NextPoseKey(std::uint64_t key);
+
 // Relative travel of two bodies in a step up to which contacts within the margin suffice [m]: half
 // of the margin. The other half allows for changes of velocity in the step.
 double CalcSafeTravel(double margin);

@@ -2,8 +2,14 @@
 
 #include <algorithm>
 
+#include "physics/contact/speculation.h"
+
 namespace pliant::physics {
 namespace {
+
+// Overlap at the end of a step, in margins, at which features that turn into each other get a
+// contact beside the known one of the same features.
+constexpr double kTolerableClosing = 0.1;
 
 // Wakes the blocks that contacts touch, and poses them.
 absl::Status WakeTouchedBlocks(const State& state, StepBlocks* blocks, StepContacts* contacts) {
@@ -68,8 +74,18 @@ absl::StatusOr<bool> RedetectContacts(std::span<const double> v, const State& st
   for (const ContactPoint& contact : points) keys.push_back(contact.key);
   std::sort(keys.begin(), keys.end());
   const std::size_t known = points.size();
-  for (const ContactPoint& contact : found) {
-    if (!std::binary_search(keys.begin(), keys.end(), contact.key)) points.push_back(contact);
+  const auto is_known = [&](const ContactPoint& contact) {
+    return std::binary_search(keys.begin(), keys.end(), contact.key);
+  };
+  const double tolerable = kTolerableClosing * blocks->model.contact.margin;
+  for (ContactPoint& contact : found) {
+    const bool is_elsewhere =
+        contact.is_speculative() && contact.gap + h * contact.gap_rate < -tolerable;
+    for (int k = 0; k < kMaxPoses && is_elsewhere && is_known(contact); ++k)
+      contact.key = NextPoseKey(contact.key);
+    if (is_known(contact)) continue;
+    keys.insert(std::ranges::lower_bound(keys, contact.key), contact.key);
+    points.push_back(contact);
   }
   const bool is_more = points.size() > known;
   if (is_more) {

@@ -1,6 +1,7 @@
 // A stack of ten boxes that is dropped.
 
 #include <algorithm>
+#include <ostream>
 #include <string>
 
 #include "tests/validation/validation_scene.h"
@@ -71,50 +72,73 @@ INSTANTIATE_TEST_SUITE_P(Methods, DroppedStack,
                          ::testing::Values("convex", "corrective", "nonsmooth"),
                          [](const auto& info) { return info.param; });
 
-// Boxes that tumble at up to 30 rad/s into a bin meet with edges other than those that are nearest
-// at the start of a step, also where they touch with one edge already.
-TEST(TumblingBoxes, DoNotSinkIntoEachOther) {
-  struct Case {
-    const char* method;
-    int boxes;
-    double deepest;  // [m]
-  };
-  for (const auto& [method, boxes, bound] :
-       {Case{"convex", 20, 3e-4}, {"nonsmooth", 20, 5e-4}, {"convex", 100, 1e-3}}) {
-    std::string scene = absl::StrCat("name: bin\ntime_step: 0.005\nmethod: {", method,
-                                     R"(: {}}
+struct Tumble {
+  const char* method;
+  const char* shape;
+  int bodies;
+  double deepest;  // [m]
+};
+
+void PrintTo(const Tumble& tumble, std::ostream* out) {
+  *out << tumble.bodies << " bodies under " << tumble.method << ": " << tumble.shape;
+}
+
+class TumblingBodies : public ::testing::TestWithParam<Tumble> {};
+
+// Bodies that tumble at up to 30 rad/s into a bin meet with other features than those that are
+// nearest at the start of a step, or elsewhere along them, also where they touch already.
+TEST_P(TumblingBodies, DoNotSinkIntoEachOther) {
+  const auto& [method, shape, bodies, bound] = GetParam();
+  std::string scene = absl::StrCat("name: bin\ntime_step: 0.005\nmethod: {", method,
+                                   R"(: {}}
 contact: {friction: 0.6}
 bodies:
   - {name: ground, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
 )");
-    for (int i = 0; i < 4; ++i) {
-      const double side = i % 2 == 0 ? 0.34 : -0.34;
-      absl::StrAppend(&scene, "  - {name: wall_", i,
-                      ", rigid: {motion: FIXED, shapes: [{box: {size: [",
-                      i < 2 ? "0.1, 0.8, 4" : "0.8, 0.1, 4", "]}}], pose: {position: [",
-                      i < 2 ? side : 0, ", ", i < 2 ? 0 : side, ", 2]}}}\n");
-    }
-    for (int i = 0; i < boxes; ++i) {
-      const double size = 0.14 + 0.03 * (i % 3);
-      absl::StrAppend(&scene, "  - {name: box_", i,
-                      ", rigid: {motion: FREE, density: 1000, shapes: [{box: {size: [", size, ", ",
-                      0.8 * size, ", ", 0.6 * size, "]}}], pose: {position: [",
-                      0.29 * (i % 2 - 0.5), ", ", 0.29 * (i / 2 % 2 - 0.5), ", ",
-                      0.29 * (i / 4 + 0.6), "], rpy_degrees: [", 37 * i, ", ", 61 * i, ", ",
-                      113 * i, "]}}}\n");
-    }
-    scene += "probes: [{name: penetration, penetration: {}}]\n";
-    World world = LoadWorld(scene);
-    double deepest = 0;
-    for (int step = 0; step < 300; ++step) {
-      const absl::Status status = world.Step();
-      ASSERT_TRUE(status.ok()) << status.message();
-      EXPECT_TRUE(world.report().converged) << method << ", step " << step;
-      deepest = std::max(deepest, Read(world, "penetration").at(0));
-    }
-    EXPECT_LT(deepest, bound) << boxes << " boxes under " << method;
+  for (int i = 0; i < 4; ++i) {
+    const double side = i % 2 == 0 ? 0.34 : -0.34;
+    absl::StrAppend(&scene, "  - {name: wall_", i,
+                    ", rigid: {motion: FIXED, shapes: [{box: {size: [",
+                    i < 2 ? "0.1, 0.8, 4" : "0.8, 0.1, 4", "]}}], pose: {position: [",
+                    i < 2 ? side : 0, ", ", i < 2 ? 0 : side, ", 2]}}}\n");
   }
+  for (int i = 0; i < bodies; ++i) {
+    const double size = 0.14 + 0.03 * (i % 3);
+    const std::string of_size = Fill(shape, {{"$1", Number(size)},
+                                             {"$2", Number(0.8 * size)},
+                                             {"$3", Number(0.6 * size)},
+                                             {"$4", Number(0.3 * size)}});
+    absl::StrAppend(
+        &scene, "  - {name: body_", i, ", rigid: {motion: FREE, density: 1000, shapes: [{", of_size,
+        "}], pose: {position: [", 0.29 * (i % 2 - 0.5), ", ", 0.29 * (i / 2 % 2 - 0.5), ", ",
+        0.29 * (i / 4 + 0.6), "], rpy_degrees: [", 37 * i, ", ", 61 * i, ", ", 113 * i, "]}}}\n");
+  }
+  scene += "probes: [{name: penetration, penetration: {}}]\n";
+  World world = LoadWorld(scene);
+  double deepest = 0;
+  for (int step = 0; step < 300; ++step) {
+    const absl::Status status = world.Step();
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_TRUE(world.report().converged) << "step " << step;
+    deepest = std::max(deepest, Read(world, "penetration").at(0));
+  }
+  EXPECT_LT(deepest, bound);
 }
+
+constexpr char kBoxes[] = "box: {size: [$1, $2, $3]}",
+               kCylinders[] = "cylinder: {radius: $4, length: $1}",
+               kCapsules[] = "capsule: {radius: $4, length: $2}",
+               kEllipsoids[] = "ellipsoid: {radii: [$3, $4, $4]}";
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, TumblingBodies,
+    ::testing::Values(Tumble{"convex", kBoxes, 20, 3e-4}, Tumble{"nonsmooth", kBoxes, 20, 5e-4},
+                      Tumble{"convex", kBoxes, 100, 1e-3}, Tumble{"convex", kCylinders, 30, 2.5e-3},
+                      Tumble{"convex", kCapsules, 30, 2.5e-3},
+                      Tumble{"convex", kEllipsoids, 30, 1e-3}),
+    [](const auto& info) {
+      return absl::StrCat(info.param.method, "_", info.index, "_",
+                          std::string(info.param.shape).substr(0, 3), "_", info.param.bodies);
+    });
 
 }  // namespace
 }  // namespace pliant::physics

@@ -33,7 +33,7 @@ bodies:
       density: 4400
       shapes: [{ellipsoid: {radii: [0.02491, 0.02358, 0.01472]}}]
       pose: {position: [-0.1176, -0.05139, 0.05665], rpy_degrees: [25.86, 9.679, 92.32]}
-      velocity: {linear: [2.031, 0.06853, 1.82], angular: [7.14, -2.736, 0.6163]}
+      velocity: {linear: [0.926, 0.44, 2.701], angular: [-5.22, -20.15, -23.34]}
   - name: sleeper
     rigid:
       motion: FREE
