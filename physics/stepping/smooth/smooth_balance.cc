@@ -133,13 +133,13 @@ void SmoothBalance::Start(const StepStages& stages, const State& state, double h
 // Attaches the side of a contact on a posed block to contact nodes.
 void SmoothBalance::AttachToPosed(Attachment* side) {
   if (!IsPosed(*side)) return;
-  const BlockStep& step = posed_[side->block]->step();
+  const BlockStep& step = *stages_->blocks.steps[side->block];
   NodeWeights nodes;
   for (int k = 0; k < side->nodes.size(); ++k) {
     Attachment alone = *side;
     alone.nodes = {{side->nodes.node(k), 1.0}};
     rows_.Clear();
-    step.AppendRows(alone, &rows_);
+    if (IsAwake(side->block)) step.AppendRows(alone, &rows_);
     nodes.Add(static_cast<int>(contact_nodes_.size()), side->nodes.weight(k));
     contact_nodes_.push_back(
         {VectorAt(model_.StateOf(*state_, side->block).q, 3 * side->nodes.node(k)),

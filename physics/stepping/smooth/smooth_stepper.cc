@@ -32,6 +32,9 @@ constexpr double kStiffeningInVain = 0.9, kMaxStiffening = 1e6;
 constexpr int kManyIterations = 30, kStretch = 10;
 constexpr double kFallOfStretch = 0.3;
 constexpr double kLargerStickSpeeds[] = {100, 30, 10, 3};
+// Change of a body's rotation in a step, beyond what it would turn by at its start, at which the
+// equations have several solutions, some of which fling linked bodies: such a step is divided [rad].
+constexpr double kMaxTurnChange = 1;
 // Change of a gap that counts as rounding, in units of δ.
 constexpr double kSmallGap = 1e-9;
 // Gap of sides that overlap at the start of the step, for a barrier, in units of δ.
@@ -118,6 +121,8 @@ class SmoothStepper final : public Stepper {
       report->End(StopReason::kResidual);
     if (report->residual <= kConverged && report->reason == StopReason::kStalled)
       report->End(StopReason::kConverged);
+    if (report->reason == StopReason::kConverged && h > 0.75 * model_.time_step && IsFlung(h))
+      report->End(StopReason::kResidual);
     timer.Lap(Phase::kCheck);
 
     report->energy.is_exact = false;  // contacts have a potential of their own
@@ -138,6 +143,20 @@ class SmoothStepper final : public Stepper {
     std::vector<Vector3d> contact_forces, slips;
     std::vector<double> row_forces;
   };
+
+  // Whether a body's rotation in the step changes by more than kMaxTurnChange.
+  bool IsFlung(double h) const {
+    const TrialConfiguration end = balance_.configuration();
+    double largest = 0;
+    for (std::size_t i = 0; i < model_.bodies.size(); ++i) {
+      const Body& body = model_.bodies[i];
+      if (body.block == kWorldBlock || model_.abilities[body.block].frames == nullptr) continue;
+      const Vector3d change = end.frame(body.block, body.frame).omega_W -
+                              stages_.blocks.motions[static_cast<int>(i)].omega_W;
+      largest = std::max(largest, change.squaredNorm());
+    }
+    return h * std::sqrt(largest) > kMaxTurnChange;
+  }
 
   void MakeContacts(const State& state, double h, double stiffening) {
     contacts_.clear();
