@@ -32,8 +32,8 @@ constexpr double kStiffeningInVain = 0.9, kMaxStiffening = 1e6;
 constexpr int kManyIterations = 30, kStretch = 10;
 constexpr double kFallOfStretch = 0.3;
 constexpr double kLargerStickSpeeds[] = {100, 30, 10, 3};
-// Change of a body's rotation in a step, beyond what it would turn by at its start, at which the
-// equations have several solutions, some of which fling linked bodies: such a step is divided [rad].
+// Change of a body's rotation in a step, beyond what it would turn by at its start, at which a
+// solution may be one of several, and flings linked bodies: such a step is divided [rad].
 constexpr double kMaxTurnChange = 1;
 // Change of a gap that counts as rounding, in units of δ.
 constexpr double kSmallGap = 1e-9;
