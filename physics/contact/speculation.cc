@@ -69,10 +69,10 @@ void MoveToStart(const Model& model, const State& state, const BodyMotions& moti
   point->gap_rate = -change / t;
 }
 
-// Whether a contact found after a time t of steady motion closes by more than `tolerance` beyond
-// what one of the known or `posed` contacts of the same features has there at its present rate.
-// Bodies that turn meet elsewhere than at their present nearest points: then gives it a key of its
-// own, unless there are kMaxPoses of them.
+// Compares a contact found after a time t of steady motion with the known and `posed` contacts of
+// the same features. Returns true, and gives it a key of its own, if its gap is smaller by more
+// than `tolerance` than they predict from their present rates, and if there are fewer than
+// kMaxPoses such contacts: bodies that turn meet elsewhere than at their present nearest points.
 bool IsElsewhere(const Model& model, const State& state, const BodyMotions& motions,
                  const std::vector<ContactPoint>& known, std::span<const ContactPoint> posed,
                  double tolerance, double t, ContactPoint* found) {

@@ -18,11 +18,11 @@ namespace pliant::physics {
 //   r(v, p) = M(q) (v − v̂) − c f(q, v) − c Σ Jᵀ F(q, v) − Σ Gᵀ p,   q = q̂ ⊞ c v
 //
 // with the forces F of contacts, limits, drives and dry friction, all at q and v. Bilateral
-// constraints add unknown impulses p and an equation each, g(q) / c = 0. Unknowns: the velocities
-// of the blocks, by StepBlocks::spaces, then p.
+// constraints add unknown impulses p and an equation each, g(q) / c = 0. The unknowns are the
+// velocities of the blocks, in the order of StepBlocks::spaces, followed by p.
 //
-// A block without an EquationOfMotion has the balance of its posed step, and q and f of their own;
-// the only stage is then that of implicit Euler, over the whole step.
+// A block without an EquationOfMotion contributes the balance of its posed step, which computes its
+// own positions and forces. The only stage is then that of implicit Euler over the whole step.
 class SmoothBalance final : public solvers::SmoothSystem {
  public:
   explicit SmoothBalance(const Model& model);
@@ -151,7 +151,8 @@ class SmoothBalance final : public solvers::SmoothSystem {
 
   // the last residual
   std::vector<double> start_residual_, v_, x_, q_, a_, p_;
-  // of the nodes of each block, from its first velocity on, and of the contact nodes after them
+  // Those of a block's nodes start at the index of its first velocity; those of the contact nodes
+  // follow after all velocities.
   std::vector<double> node_positions_, node_velocities_;
   std::vector<int> first_frame_, first_node_;
   std::vector<FrameMotion> frames_;

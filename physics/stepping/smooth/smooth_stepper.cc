@@ -121,6 +121,7 @@ class SmoothStepper final : public Stepper {
       report->End(StopReason::kResidual);
     if (report->residual <= kConverged && report->reason == StopReason::kStalled)
       report->End(StopReason::kConverged);
+    // the parts of a divided step are not divided for this again
     if (report->reason == StopReason::kConverged && h > 0.75 * model_.time_step && IsFlung(h))
       report->End(StopReason::kResidual);
     timer.Lap(Phase::kCheck);
