@@ -53,10 +53,11 @@ robots:
 
 
 ROLLING = """\
-# Two KUKA iiwa 7 hold a rolling pin by its handles and roll out pizza dough, deeper with each pass (Zong et al. 2024, Figure 1; the
-# pin's course is ours). To see: the grippers hold the handles by friction, and friction with the dough alone turns the roller, by
-# nine tenths of its travel over 0.03 m: each pass thins the dough by about a tenth, which moves ahead of the pin by as much. The
-# fingers are thin for the grid, and `check` says so; no dough comes near them.
+# Two KUKA iiwa 7 hold a rolling pin by its handles and roll out pizza dough, deeper with each pass (Zong et al. 2024,
+# Figure 1; the pin's course is ours). To see: the grippers hold the handles by friction, and friction with the dough alone
+# turns the roller, by nine tenths of the angle at which it would roll without slip: each pass thins the dough by about a
+# tenth, which moves ahead of the pin by as much. The fingers are thin for the grid, and `check` says so; no dough comes
+# near them.
 # Made by scenes/tools/make_dough.py.
 name: dough_rolling
 time_step: 0.01

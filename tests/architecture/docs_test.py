@@ -42,7 +42,7 @@ class Compromises(unittest.TestCase):
 
 class SceneReference(unittest.TestCase):
     def setUp(self):
-        self.schema = "".join((ROOT / f"proto/pliant/v1/{name}.proto").read_text() for name in ("scene", "particles", "volumes"))
+        self.schema = "".join((ROOT / f"proto/pliant/v1/{name}.proto").read_text() for name in ("scene", "particles", "smooth", "volumes"))
         self.page = (ROOT / "docs/scenes.md").read_text()
 
     def test_names_every_field_and_choice(self):
@@ -70,6 +70,17 @@ class SceneReference(unittest.TestCase):
         names = schema_names("message A {\n  optional double stickiness = 7;  // words = 3\n}\n"
                              "enum GlueKind {\n  GLUE_KIND_UNSPECIFIED = 0;\n  GLUE_KIND_EPOXY = 1;\n}\n")
         self.assertEqual(names, {"stickiness", "EPOXY"})
+
+
+class Tables(unittest.TestCase):
+    def test_every_row_has_a_line_of_its_own(self):
+        broken = []
+        for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("scenes/**/*.md")]:
+            for number, line in enumerate(page.read_text().splitlines(), 1):
+                row = line.strip()
+                if row.startswith("| ") and (not row.endswith("|") or re.search(r"\w.*\| --- \|", row)):
+                    broken.append(f"{page.relative_to(ROOT)}:{number}")
+        self.assertEqual(broken, [])
 
 
 class Links(unittest.TestCase):
