@@ -11,36 +11,18 @@ namespace {
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
-template <typename T>
-using VectorOf = Eigen::Matrix<T, 3, 1>;
-template <typename T>
-using MatrixOf = Eigen::Matrix<T, 3, 3>;
-
-template <typename T>
-MatrixOf<T> CrossMatrixOf(const VectorOf<T>& v) {
-  MatrixOf<T> m;
-  m.col(0) = VectorOf<T>(T(0), v.z(), -v.y());
-  m.col(1) = VectorOf<T>(-v.z(), T(0), v.x());
-  m.col(2) = VectorOf<T>(v.y(), -v.x(), T(0));
-  return m;
-}
-
 // Smallest rotation that takes the unit vector a to b; identity if they are nearly opposite.
-template <typename T>
-MatrixOf<T> CalcSmallestTurn(const VectorOf<T>& a, const VectorOf<T>& b) {
-  const T cosine = a.dot(b);
-  if (cosine < -0.999) return MatrixOf<T>::Identity();
-  const MatrixOf<T> cross = CrossMatrixOf<T>(a.cross(b));
-  return MatrixOf<T>::Identity() + cross + cross * cross / (1 + cosine);
+Matrix3d CalcSmallestTurn(const Vector3d& a, const Vector3d& b) {
+  const double cosine = a.dot(b);
+  if (cosine < -0.999) return Matrix3d::Identity();
+  const Matrix3d cross = CrossMatrix(a.cross(b));
+  return Matrix3d::Identity() + cross + cross * cross / (1 + cosine);
 }
 
 // Axes along a triangle's first side and its normal; false for a triangle without area.
-template <typename T>
-bool CalcTriad(const VectorOf<T>& a, const VectorOf<T>& b, const VectorOf<T>& c,
-               MatrixOf<T>* triad) {
-  using std::sqrt;
-  const VectorOf<T> side = b - a, normal = side.cross(c - a);
-  const T length = sqrt(side.squaredNorm()), area = sqrt(normal.squaredNorm());
+bool CalcTriad(const Vector3d& a, const Vector3d& b, const Vector3d& c, Matrix3d* triad) {
+  const Vector3d side = b - a, normal = side.cross(c - a);
+  const double length = std::sqrt(side.squaredNorm()), area = std::sqrt(normal.squaredNorm());
   if (!(length > 0) || !(area > 0)) return false;
   triad->col(0) = side / length;
   triad->col(2) = normal / area;
@@ -49,91 +31,31 @@ bool CalcTriad(const VectorOf<T>& a, const VectorOf<T>& b, const VectorOf<T>& c,
 }
 
 // Mean of two rotations.
-template <typename T>
-MatrixOf<T> CalcMeanTurn(const MatrixOf<T>& a, const MatrixOf<T>& b) {
-  using std::sqrt;
-  Eigen::Quaternion<T> p(a), q(b);
+Eigen::Quaterniond CalcMeanTurn(const Matrix3d& a, const Matrix3d& b) {
+  Eigen::Quaterniond p(a), q(b);
   if (p.coeffs().dot(q.coeffs()) < 0) q.coeffs() = -q.coeffs();
   p.coeffs() += q.coeffs();
-  p.coeffs() /= sqrt(p.coeffs().squaredNorm());
-  return p.toRotationMatrix();
+  p.coeffs() /= std::sqrt(p.coeffs().squaredNorm());
+  return p;
 }
 
 bool IsOnFrame(const Attachment& attachment) {
   return attachment.block != kWorldBlock && attachment.nodes.empty();
 }
 
-// The configuration of both sides as numbers.
-struct TrialView {
-  using Scalar = double;
-  const TrialConfiguration& trial;
-  const Matrix3d& rotation(const Attachment& side) const {
-    return trial.frame(side.block, side.frame).X_WB.R;
-  }
-  const Vector3d& origin(const Attachment& side) const {
-    return trial.frame(side.block, side.frame).X_WB.p;
-  }
-  Vector3d node(const Attachment& side, int k) const {
-    return trial.position(side.block, side.nodes.node(k));
-  }
-};
-
-// The same with derivatives with respect to the directions of both sides.
-template <int N>
-class DualView {
- public:
-  using Scalar = Dual<N>;
-  DualView(const ContactPoint& contact, const TrialConfiguration& trial)
-      : contact_(contact), plain_{trial}, first_b_(CountDirections(contact.a)) {
-    for (const Attachment* side : {&contact.a, &contact.b}) {
-      if (!HasFrame(*side)) continue;
-      const int first = FirstOf(*side);
-      MatrixOf<Scalar>& R = R_[side == &contact.b];
-      R = plain_.rotation(*side).template cast<Scalar>();
-      for (int k = 0; k < 3; ++k) {
-        const Matrix3d turned = CrossMatrix(Vector3d::Unit(k)) * plain_.rotation(*side);
-        for (int i = 0; i < 9; ++i) R.data()[i].d[first + k] = turned.data()[i];
-      }
-    }
-  }
-  const MatrixOf<Scalar>& rotation(const Attachment& side) const {
-    return R_[&side == &contact_.b];
-  }
-  VectorOf<Scalar> origin(const Attachment& side) const {
-    return Seed(plain_.origin(side), FirstOf(side) + 3);
-  }
-  VectorOf<Scalar> node(const Attachment& side, int k) const {
-    return Seed(plain_.node(side, k), FirstOf(side) + 3 * k);
-  }
-
- private:
-  static bool HasFrame(const Attachment& side) {
-    return side.block != kWorldBlock && side.nodes.empty();
-  }
-  int FirstOf(const Attachment& side) const { return &side == &contact_.b ? first_b_ : 0; }
-  static VectorOf<Scalar> Seed(const Vector3d& x, int first) {
-    VectorOf<Scalar> seeded = x.cast<Scalar>();
-    for (int r = 0; r < 3; ++r) seeded[r].d[first + r] = 1;
-    return seeded;
-  }
-  const ContactPoint& contact_;
-  TrialView plain_;
-  int first_b_;
-  MatrixOf<Scalar> R_[2];
-};
-
-template <typename View>
-bool CalcTriad(const Attachment& attachment, const View& at,
-               MatrixOf<typename View::Scalar>* triad) {
-  return CalcTriad<typename View::Scalar>(at.node(attachment, 0), at.node(attachment, 1),
-                                          at.node(attachment, 2), triad);
+// Rotation R_WB of the frame to which a side is fixed; identity if there is none.
+Matrix3d FrameRotation(const Attachment& attachment, const TrialConfiguration& trial) {
+  if (!IsOnFrame(attachment)) return Matrix3d::Identity();
+  return trial.frame(attachment.block, attachment.frame).X_WB.R;
 }
 
-// Rotation R_WB of the frame to which a side is fixed; identity if there is none.
-template <typename View>
-MatrixOf<typename View::Scalar> FrameRotation(const Attachment& attachment, const View& at) {
-  using Rotation = MatrixOf<typename View::Scalar>;
-  return IsOnFrame(attachment) ? Rotation(at.rotation(attachment)) : Rotation(Rotation::Identity());
+Vector3d NodePosition(const Attachment& attachment, const TrialConfiguration& trial, int k) {
+  return trial.position(attachment.block, attachment.nodes.node(k));
+}
+
+bool CalcTriad(const Attachment& attachment, const TrialConfiguration& trial, Matrix3d* triad) {
+  return CalcTriad(NodePosition(attachment, trial, 0), NodePosition(attachment, trial, 1),
+                   NodePosition(attachment, trial, 2), triad);
 }
 
 // A cylinder rolls on its rim if the sine of the angle between its axis and the normal is at least
@@ -196,13 +118,11 @@ ShapeSide FindShapeSide(const Model& model, const Attachment& attachment,
 }
 
 // Point of an ellipsoid where its outward normal is n, from its centre; all in its axes.
-template <typename T>
-VectorOf<T> CalcSupport(const Vector3d& radii, const VectorOf<T>& n) {
-  using std::sqrt;
-  if (radii.isZero(0)) return VectorOf<T>::Zero();
-  const VectorOf<T> of = radii.cast<T>(), scaled = of.cwiseProduct(n);
-  const T norm = sqrt(scaled.squaredNorm());
-  return norm > 0 ? VectorOf<T>(of.cwiseProduct(scaled) / norm) : VectorOf<T>(VectorOf<T>::Zero());
+Vector3d CalcSupport(const Vector3d& radii, const Vector3d& n) {
+  if (radii.isZero(0)) return Vector3d::Zero();
+  const Vector3d scaled = radii.cwiseProduct(n);
+  const double norm = std::sqrt(scaled.squaredNorm());
+  return norm > 0 ? Vector3d(radii.cwiseProduct(scaled) / norm) : Vector3d(Vector3d::Zero());
 }
 
 // Direction in W of a box edge across the normal; zero if there is none.
@@ -275,7 +195,7 @@ void ContactKinematics::CompleteSide(const Attachment& attachment, const Vector3
                                      const Matrix3d& R_WF, bool is_triangle,
                                      const TrialConfiguration& start, Side* side) const {
   const Vector3d outward_E = side->R_FE.transpose() * (R_WF.transpose() * outward),
-                 arm_F = side->R_FE * CalcSupport<double>(side->radii, outward_E);
+                 arm_F = side->R_FE * CalcSupport(side->radii, outward_E);
   if (IsOnFrame(attachment)) {
     const RigidTransform& X_WB = start.frame(attachment.block, attachment.frame).X_WB;
     side->core = X_WB.Inverse() * attachment.p_W - arm_F;
@@ -290,91 +210,95 @@ void ContactKinematics::CompleteSide(const Attachment& attachment, const Vector3
     side->core -=
         attachment.nodes.weight(k) * start.position(attachment.block, attachment.nodes.node(k));
   }
-  if (is_triangle) side->has_triad = CalcTriad(attachment, TrialView{start}, &side->triad);
+  if (is_triangle) side->has_triad = CalcTriad(attachment, start, &side->triad);
 }
 
-template <typename View>
-MatrixOf<typename View::Scalar> ContactKinematics::CalcFrame(
-    const View& view, const VectorOf<typename View::Scalar>& core_A,
-    const VectorOf<typename View::Scalar>& core_B) const {
-  using T = typename View::Scalar;
-  using std::sqrt;
+Matrix3d ContactKinematics::CalcTurn(const Side& side, const Attachment& attachment,
+                                     const TrialConfiguration& trial) const {
+  if (!side.has_triad) return Matrix3d::Identity();
+  Matrix3d triad;
+  if (attachment.nodes.empty()) {
+    triad = FrameRotation(attachment, trial);
+  } else if (!CalcTriad(attachment, trial, &triad)) {
+    return Matrix3d::Identity();
+  }
+  return triad * side.triad.transpose();
+}
+
+Vector3d ContactKinematics::PlaceEdge(const Side& side, const Attachment& attachment,
+                                      const TrialConfiguration& trial) const {
+  if (attachment.nodes.size() == 2)
+    return NodePosition(attachment, trial, 1) - NodePosition(attachment, trial, 0);
+  return FrameRotation(attachment, trial) * side.edge;
+}
+
+Vector3d ContactKinematics::CalcCentreLine(const TrialConfiguration& trial, const Vector3d& core_A,
+                                           const Vector3d& core_B) const {
+  Vector3d line = core_B - core_A;
+  for (const bool is_a : {true, false}) {
+    const Side& side = is_a ? a_ : b_;
+    if (side.axis.isZero(0)) continue;
+    const Vector3d axis = FrameRotation(is_a ? contact_->a : contact_->b, trial) * side.axis;
+    line -= axis.dot(line) * axis;
+  }
+  return line;
+}
+
+Matrix3d ContactKinematics::CalcFrame(const TrialConfiguration& trial, const Vector3d& core_A,
+                                      const Vector3d& core_B) const {
   const ContactPoint& contact = *contact_;
-  const MatrixOf<T> R_WC = R_WC_.cast<T>();
-  const auto turn_onto = [&](const VectorOf<T>& n) {
-    return MatrixOf<T>(CalcSmallestTurn<T>(R_WC.col(2), n) * R_WC);
-  };
-  // rotation of a side's frame or triangle since the start; identity if it has none
-  const auto turn_of = [&](const Side& side, const Attachment& attachment) -> MatrixOf<T> {
-    if (!side.has_triad) return MatrixOf<T>::Identity();
-    MatrixOf<T> triad;
-    if (attachment.nodes.empty()) {
-      triad = view.rotation(attachment);
-    } else if (!CalcTriad(attachment, view, &triad)) {
-      return MatrixOf<T>::Identity();
-    }
-    return triad * side.triad.transpose().cast<T>();
-  };
-  const auto place_edge = [&](const Side& side, const Attachment& attachment) -> VectorOf<T> {
-    if (attachment.nodes.size() == 2) return view.node(attachment, 1) - view.node(attachment, 0);
-    return FrameRotation(attachment, view) * side.edge.cast<T>();
+  const auto turn_onto = [&](const Vector3d& n) -> Matrix3d {
+    return CalcSmallestTurn(R_WC_.col(2), n) * R_WC_;
   };
   switch (source_) {
     case NormalSource::kFixed:
-      return R_WC;
+      return R_WC_;
     case NormalSource::kA:
-      return turn_of(a_, contact.a) * R_WC;
+      return CalcTurn(a_, contact.a, trial) * R_WC_;
     case NormalSource::kB:
-      return turn_of(b_, contact.b) * R_WC;
+      return CalcTurn(b_, contact.b, trial) * R_WC_;
     case NormalSource::kBoth:
-      return CalcMeanTurn<T>(turn_of(a_, contact.a), turn_of(b_, contact.b)) * R_WC;
+      return CalcMeanTurn(CalcTurn(a_, contact.a, trial), CalcTurn(b_, contact.b, trial))
+                 .toRotationMatrix() *
+             R_WC_;
     case NormalSource::kEdges: {
-      VectorOf<T> n = place_edge(a_, contact.a).cross(place_edge(b_, contact.b));
-      const T norm = sqrt(n.squaredNorm());
-      if (!(norm > 0)) return R_WC;
+      Vector3d n = PlaceEdge(a_, contact.a, trial).cross(PlaceEdge(b_, contact.b, trial));
+      const double norm = std::sqrt(n.squaredNorm());
+      if (!(norm > 0)) return R_WC_;
       n /= norm;
-      if (n.dot(R_WC.col(2)) < 0) n = -n;
+      if (n.dot(R_WC_.col(2)) < 0) n = -n;
       return turn_onto(n);
     }
     case NormalSource::kBetween: {
-      VectorOf<T> n = core_B - core_A;
-      const auto project = [&](const Side& side, const Attachment& attachment) {
-        if (side.axis.isZero(0)) return;
-        const VectorOf<T> axis = FrameRotation(attachment, view) * side.axis.cast<T>();
-        n -= axis.dot(n) * axis;
-      };
-      project(a_, contact.a);
-      project(b_, contact.b);
+      const Vector3d line = CalcCentreLine(trial, core_A, core_B);
       // once the centres have passed each other, keep the initial normal
-      if (!(n.dot(R_WC.col(2)) > 0)) return R_WC;
-      return turn_onto(n / sqrt(n.squaredNorm()));
+      if (!(line.dot(R_WC_.col(2)) > 0)) return R_WC_;
+      return turn_onto(line / std::sqrt(line.squaredNorm()));
     }
   }
-  return R_WC;
+  return R_WC_;
 }
 
-template <typename View>
-PlacedContactOf<typename View::Scalar> ContactKinematics::PlaceIn(const View& view) const {
-  using T = typename View::Scalar;
+PlacedContact ContactKinematics::Place(const TrialConfiguration& trial) const {
   const ContactPoint& contact = *contact_;
-  const auto place_core = [&](const Side& side, const Attachment& attachment) {
-    VectorOf<T> core = side.core.cast<T>();
-    if (attachment.block == kWorldBlock) return core;
+  const auto place_core = [&](const Side& side, const Attachment& attachment) -> Vector3d {
+    if (attachment.block == kWorldBlock) return side.core;
     if (attachment.nodes.empty())
-      return VectorOf<T>(view.rotation(attachment) * core + view.origin(attachment));
+      return trial.frame(attachment.block, attachment.frame).X_WB * side.core;
+    Vector3d core = side.core;
     for (int k = 0; k < attachment.nodes.size(); ++k)
-      core += T(attachment.nodes.weight(k)) * view.node(attachment, k);
+      core += attachment.nodes.weight(k) * NodePosition(attachment, trial, k);
     return core;
   };
-  PlacedContactOf<T> placed;
+  PlacedContact placed;
   placed.core_A = place_core(a_, contact.a);
   placed.core_B = place_core(b_, contact.b);
-  placed.R_WC = CalcFrame(view, placed.core_A, placed.core_B);
-  const VectorOf<T> n = placed.R_WC.col(2);
+  placed.R_WC = CalcFrame(trial, placed.core_A, placed.core_B);
+  const Vector3d n = placed.R_WC.col(2);
   const auto arm_of = [&](const Side& side, const Attachment& attachment,
-                          const VectorOf<T>& outward) {
-    const MatrixOf<T> R_WE = FrameRotation(attachment, view) * side.R_FE.cast<T>();
-    return VectorOf<T>(R_WE * CalcSupport<T>(side.radii, R_WE.transpose() * outward));
+                          const Vector3d& outward) -> Vector3d {
+    const Matrix3d R_WE = FrameRotation(attachment, trial) * side.R_FE;
+    return R_WE * CalcSupport(side.radii, R_WE.transpose() * outward);
   };
   placed.p_A = placed.core_A + arm_of(a_, contact.a, n);
   placed.p_B = placed.core_B + arm_of(b_, contact.b, -n);
@@ -382,19 +306,147 @@ PlacedContactOf<typename View::Scalar> ContactKinematics::PlaceIn(const View& vi
   return placed;
 }
 
-PlacedContact ContactKinematics::Place(const TrialConfiguration& trial) const {
-  return PlaceIn(TrialView{trial});
+PlacedContact ContactKinematics::Differentiate(const TrialConfiguration& trial,
+                                               ContactDerivatives* derivatives) const {
+  const PlacedContact placed = Place(trial);
+  ContactDerivatives& d = *derivatives;
+  const Vector3d n = placed.R_WC.col(2);
+  // cores, and rotations of triangles and edges of nodes
+  ContactDerivatives::Columns core_A, core_B;
+  core_A.setZero();
+  core_B.setZero();
+  for (const bool is_a : {true, false}) {
+    const Side& side = is_a ? a_ : b_;
+    const Attachment& attachment = is_a ? contact_->a : contact_->b;
+    const int first = is_a ? 0 : 6;
+    if (attachment.block != kWorldBlock) {
+      ContactDerivatives::Columns& core = is_a ? core_A : core_B;
+      core.middleCols<3>(first + 3).setIdentity();
+      if (attachment.nodes.empty())
+        core.middleCols<3>(first) =
+            -CrossMatrix(trial.frame(attachment.block, attachment.frame).X_WB.R * side.core);
+    }
+    DifferentiateTurn(side, attachment, trial, &d.turns[is_a ? 0 : 1]);
+  }
+  DifferentiateNormal(trial, placed, core_A, core_B, &d.normal);
+
+  // an arm is G n / √(nᵀ G n), with the squares of the semi-axes in G
+  const auto add_arm = [&](const Side& side, const Attachment& attachment, double sign, int first,
+                           ContactDerivatives::Columns* p) {
+    if (side.radii.isZero(0)) return;
+    if (side.radii.x() == side.radii.y() && side.radii.y() == side.radii.z()) {
+      *p += sign * side.radii.x() * d.normal;
+      return;
+    }
+    const Matrix3d R_WE = FrameRotation(attachment, trial) * side.R_FE;
+    const Matrix3d G = R_WE * side.radii.cwiseAbs2().asDiagonal() * R_WE.transpose();
+    const Vector3d Gn = G * n;
+    const double s = std::sqrt(n.dot(Gn));
+    if (!(s > 0)) return;
+    ContactDerivatives::Columns change = G * d.normal;
+    // θ × (G n) − G (θ × n)
+    change.middleCols<3>(first) += G * CrossMatrix(n) - CrossMatrix(Gn);
+    Eigen::Matrix<double, 1, 12> along = n.transpose() * change + Gn.transpose() * d.normal;
+    *p += sign * (change / s - Gn * along / (2 * s * s * s));
+  };
+  d.p_A = core_A;
+  d.p_B = core_B;
+  add_arm(a_, contact_->a, 1, 0, &d.p_A);
+  add_arm(b_, contact_->b, -1, 6, &d.p_B);
+  d.gap = (placed.p_B - placed.p_A).transpose() * d.normal + n.transpose() * (d.p_B - d.p_A);
+  return placed;
 }
 
-template <int N>
-PlacedContactOf<Dual<N>> ContactKinematics::Differentiate(const TrialConfiguration& trial) const {
-  return PlaceIn(DualView<N>(*contact_, trial));
+// Rotation of the triangle or the edge of a side by the displacements of its nodes.
+void ContactKinematics::DifferentiateTurn(const Side& side, const Attachment& attachment,
+                                          const TrialConfiguration& trial,
+                                          ContactDerivatives::Turn* turn) const {
+  turn->num_nodes = 0;
+  if (attachment.block == kWorldBlock || attachment.nodes.empty()) return;
+  if (source_ == NormalSource::kEdges && attachment.nodes.size() == 2) {
+    const Vector3d edge = PlaceEdge(side, attachment, trial);
+    turn->num_nodes = 2;
+    turn->of_node[1] = CrossMatrix(edge / edge.squaredNorm());
+    turn->of_node[0] = -turn->of_node[1];
+    return;
+  }
+  Matrix3d triad;
+  if (!side.has_triad || !CalcTriad(attachment, trial, &triad)) return;
+  // with the sides s and t, N = s × t and the axes i along s and k along N, the rotation is
+  // k × dk + k (di · j)
+  const Vector3d a = NodePosition(attachment, trial, 0), s = NodePosition(attachment, trial, 1) - a,
+                 t = NodePosition(attachment, trial, 2) - a, k = triad.col(2);
+  const double area = std::sqrt(s.cross(t).squaredNorm()), length = std::sqrt(s.squaredNorm());
+  const Matrix3d by_normal = CrossMatrix(k) / area;  // k × dk, since k × k is zero
+  turn->num_nodes = 3;
+  turn->of_node[1] = -by_normal * CrossMatrix(t) + k * triad.col(1).transpose() / length;
+  turn->of_node[2] = by_normal * CrossMatrix(s);
+  turn->of_node[0] = -turn->of_node[1] - turn->of_node[2];
 }
-template PlacedContactOf<Dual<ContactKinematics::kFrameDerivatives>>
-ContactKinematics::Differentiate<ContactKinematics::kFrameDerivatives>(
-    const TrialConfiguration&) const;
-template PlacedContactOf<Dual<ContactKinematics::kMaxDerivatives>> ContactKinematics::Differentiate<
-    ContactKinematics::kMaxDerivatives>(const TrialConfiguration&) const;
+
+void ContactKinematics::DifferentiateNormal(const TrialConfiguration& trial,
+                                            const PlacedContact& placed,
+                                            const ContactDerivatives::Columns& core_A,
+                                            const ContactDerivatives::Columns& core_B,
+                                            ContactDerivatives::Columns* normal) const {
+  normal->setZero();
+  const Vector3d n = placed.R_WC.col(2);
+  const Matrix3d turned = -CrossMatrix(n);  // θ × n
+  const auto derive_direction = [&](const Vector3d& v, const ContactDerivatives::Columns& change) {
+    const double norm = std::sqrt(v.squaredNorm()), sign = v.dot(n) < 0 ? -1 : 1;
+    if (norm > 0) *normal = sign / norm * (change - n * (n.transpose() * change));
+  };
+  switch (source_) {
+    case NormalSource::kFixed:
+      return;
+    case NormalSource::kA:
+      if (a_.has_triad) normal->leftCols<3>() = turned;
+      return;
+    case NormalSource::kB:
+      if (b_.has_triad) normal->middleCols<3>(6) = turned;
+      return;
+    case NormalSource::kBoth: {
+      // the quaternion of the mean is m = (p + q)/|p + q|; a rotation θ of p turns it by
+      // θ/2 + θ × v/|p + q|, with the vector v of p m⁻¹
+      const Matrix3d turn_A = CalcTurn(a_, contact_->a, trial),
+                     turn_B = CalcTurn(b_, contact_->b, trial);
+      const Eigen::Quaterniond mean = CalcMeanTurn(turn_A, turn_B);
+      for (const bool is_a : {true, false}) {
+        if (!(is_a ? a_ : b_).has_triad) continue;
+        Eigen::Quaterniond part = Eigen::Quaterniond(is_a ? turn_A : turn_B) * mean.conjugate();
+        if (part.w() < 0) part.coeffs() = -part.coeffs();
+        normal->middleCols<3>(is_a ? 0 : 6) =
+            turned * (0.5 * Matrix3d::Identity() - CrossMatrix(part.vec()) / (2 * part.w()));
+      }
+      return;
+    }
+    case NormalSource::kEdges: {
+      const Vector3d a = PlaceEdge(a_, contact_->a, trial), b = PlaceEdge(b_, contact_->b, trial);
+      ContactDerivatives::Columns change = ContactDerivatives::Columns::Zero();
+      change.leftCols<3>() = CrossMatrix(b) * CrossMatrix(a);      // (θ × a) × b
+      change.middleCols<3>(6) = -CrossMatrix(a) * CrossMatrix(b);  // a × (θ × b)
+      derive_direction(a.cross(b), change);
+      return;
+    }
+    case NormalSource::kBetween: {
+      Vector3d line = placed.core_B - placed.core_A;
+      ContactDerivatives::Columns change = core_B - core_A;
+      for (const bool is_a : {true, false}) {
+        const Side& side = is_a ? a_ : b_;
+        if (side.axis.isZero(0)) continue;
+        const Vector3d axis = FrameRotation(is_a ? contact_->a : contact_->b, trial) * side.axis;
+        ContactDerivatives::Columns of_axis = ContactDerivatives::Columns::Zero();
+        of_axis.middleCols<3>(is_a ? 0 : 6) = -CrossMatrix(axis);
+        const double along = axis.dot(line);
+        change -= along * of_axis +
+                  axis * (line.transpose() * of_axis + axis.transpose() * change).eval();
+        line -= along * axis;
+      }
+      if (line.dot(R_WC_.col(2)) > 0) derive_direction(line, change);
+      return;
+    }
+  }
+}
 
 Vector3d ContactKinematics::CalcRelativeVelocity(const TrialConfiguration& trial,
                                                  const PlacedContact& placed) const {

@@ -7,7 +7,6 @@
 #include "physics/dynamics/block.h"
 #include "physics/dynamics/contact_point.h"
 #include "physics/dynamics/model.h"
-#include "physics/spatial/dual.h"
 
 namespace pliant::physics {
 
@@ -32,25 +31,31 @@ struct TrialConfiguration {
   }
 };
 
-// A contact at a trial configuration. T: double, or Dual for derivatives.
-template <typename T>
-struct PlacedContactOf {
-  T gap;                        // [m]
-  Eigen::Matrix<T, 3, 3> R_WC;  // third column is nhat_AB_W
+// A contact at a trial configuration.
+struct PlacedContact {
+  double gap;            // [m]
+  Eigen::Matrix3d R_WC;  // third column is nhat_AB_W
   // Contact point of each side, and its core: the centre of the ball, disc or ellipsoid to which a
   // round side belongs; otherwise the point itself.
-  Eigen::Matrix<T, 3, 1> p_A, p_B;
-  Eigen::Matrix<T, 3, 1> core_A, core_B;
+  Eigen::Vector3d p_A, p_B;
+  Eigen::Vector3d core_A, core_B;
 };
-using PlacedContact = PlacedContactOf<double>;
 
-// Number of directions in which a side moves: three rotations in W and three displacements of a
-// frame, or three displacements of each node; none of the world.
-inline int CountDirections(const Attachment& side) {
-  if (side.block == kWorldBlock) return 0;
-  return side.nodes.empty() ? 6 : 3 * side.nodes.size();
-}
-inline constexpr int kMaxDirections = 12;  // of a side whose contacts can be differentiated
+// First derivatives of a placed contact. Columns are the directions in which the sides move, six
+// for A, then six for B: rotations in W, and displacements. A frame rotates about Bo. A side with
+// nodes is displaced by the weighted sum of their displacements, and rotates with the triangle or
+// the edge that its first nodes span. Columns of a side fixed to the world are of no use.
+struct ContactDerivatives {
+  using Columns = Eigen::Matrix<double, 3, 12>;
+  Columns normal, p_A, p_B;  // of nhat_AB_W and of the contact points
+  Eigen::Matrix<double, 1, 12> gap;
+  // Rotation by the displacements of the first nodes [1/m].
+  struct Turn {
+    int num_nodes = 0;
+    Eigen::Matrix3d of_node[3];
+  };
+  Turn turns[2];  // of A and B
+};
 
 // Kinematics of one contact as its sides move: the touching features, as they were at the start of
 // the step, placed at any configuration. Normals rotate with their face, triangle or edges. Round
@@ -70,12 +75,8 @@ class ContactKinematics {
 
   PlacedContact Place(const TrialConfiguration& trial) const;
 
-  // As Place, with derivatives with respect to the directions of A, then those of B, at fixed
-  // velocities. Instantiated for kFrameDerivatives, which suffices for two frames, and
-  // kMaxDerivatives; both leave room for three directions of the caller's own.
-  template <int N>
-  PlacedContactOf<Dual<N>> Differentiate(const TrialConfiguration& trial) const;
-  static constexpr int kFrameDerivatives = 15, kMaxDerivatives = 2 * kMaxDirections + 3;
+  PlacedContact Differentiate(const TrialConfiguration& trial,
+                              ContactDerivatives* derivatives) const;
 
   // v_B − v_A at the contact, in W [m/s].
   Eigen::Vector3d CalcRelativeVelocity(const TrialConfiguration& trial,
@@ -121,13 +122,22 @@ class ContactKinematics {
   void CompleteSide(const Attachment& attachment, const Eigen::Vector3d& outward,
                     const Eigen::Matrix3d& R_WF, bool is_triangle, const TrialConfiguration& start,
                     Side* side) const;
-  // A view gives the poses of the frames and the positions of the nodes of both sides.
-  template <typename View>
-  PlacedContactOf<typename View::Scalar> PlaceIn(const View& view) const;
-  template <typename View>
-  Eigen::Matrix<typename View::Scalar, 3, 3> CalcFrame(
-      const View& view, const Eigen::Matrix<typename View::Scalar, 3, 1>& core_A,
-      const Eigen::Matrix<typename View::Scalar, 3, 1>& core_B) const;
+  // Rotation of a side's frame or triangle since the contact was found; identity if it has none.
+  Eigen::Matrix3d CalcTurn(const Side& side, const Attachment& attachment,
+                           const TrialConfiguration& trial) const;
+  Eigen::Vector3d PlaceEdge(const Side& side, const Attachment& attachment,
+                            const TrialConfiguration& trial) const;
+  // From the centre of A to that of B, across the axes along which sides are straight.
+  Eigen::Vector3d CalcCentreLine(const TrialConfiguration& trial, const Eigen::Vector3d& core_A,
+                                 const Eigen::Vector3d& core_B) const;
+  Eigen::Matrix3d CalcFrame(const TrialConfiguration& trial, const Eigen::Vector3d& core_A,
+                            const Eigen::Vector3d& core_B) const;
+  void DifferentiateTurn(const Side& side, const Attachment& attachment,
+                         const TrialConfiguration& trial, ContactDerivatives::Turn* turn) const;
+  void DifferentiateNormal(const TrialConfiguration& trial, const PlacedContact& placed,
+                           const ContactDerivatives::Columns& core_A,
+                           const ContactDerivatives::Columns& core_B,
+                           ContactDerivatives::Columns* normal) const;
 
   const ContactPoint* contact_;
   // where the contact was found

@@ -119,7 +119,7 @@ struct MethodOptions {
   // True if steps never add energy, as those of implicit Euler. Other integrators, and rows that
   // correct drift in maximal coordinates, may add some.
   bool is_dissipative() const {
-    if (kind == MethodKind::kSmooth) return false;  // contacts store energy and return it
+    if (kind == MethodKind::kSmooth) return true;  // its energy is exact with BE only
     if (kind != MethodKind::kConvex) return !is_maximal();
     return convex.theta == 1 && convex.theta_vq == 1 && convex.integrator == nullptr;
   }

@@ -98,13 +98,20 @@ class FemBalance final : public ForceBalance {
     AddVolumes(0, VolumeTangent::kNone, &forces_);
     for (std::size_t i = 0; i < a.size(); ++i) residual[i] = forces_[i] - loads_[i];
     if (p.plane_strain) model_->ProjectOntoPlane(residual);
-    for (const FemParameters::Prescribed& one : p.prescribed)
-      std::fill_n(residual.begin() + 3 * one.node, 3, 0.0);
+    prescribed_power_ = 0;
+    for (std::size_t k = 0; k < p.prescribed.size(); ++k) {
+      const int first = 3 * p.prescribed[k].node;
+      prescribed_power_ +=
+          VectorAt(std::span<const double>(residual), first).dot(prescribed_velocity_[k]);
+      std::fill_n(residual.begin() + first, 3, 0.0);
+    }
     if (std::ranges::all_of(residual, [](double x) { return std::isfinite(x); }))
       return absl::OkStatus();
     return absl::InternalError(
         absl::StrCat("its forces are not finite; ", model_->DescribeWorstElement(q_)));
   }
+
+  double prescribed_power() const override { return prescribed_power_; }
 
   void AddJacobian(double c, std::span<const double>, const SpatialColumns&, int first,
                    solvers::BlockSum* jacobian) override {
@@ -185,6 +192,7 @@ class FemBalance final : public ForceBalance {
   std::vector<double> loads_;
   std::vector<Lane> pressure_;
   std::vector<Vector3d> prescribed_start_, prescribed_velocity_;
+  double prescribed_power_ = 0;
   std::vector<double> gauges_, gradient_;  // of each volume
   std::vector<double> q_, v_, work_, forces_;
   FemModel::Deformation at_;

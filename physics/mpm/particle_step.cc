@@ -312,6 +312,7 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
   struct CellTerms {
     NodeVectors momentum, force;
     double energy = 0, elastic = 0;
+    int projected = 0;  // tangents that lost negative eigenvalues
     CellMatrix matrix;
   };
 
@@ -369,6 +370,7 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
       const ActiveGrid::Cell& cell = cells[c];
       terms->momentum = terms->force = {};
       terms->energy = terms->elastic = 0;
+      terms->projected = 0;
       if (is_to_linearise) terms->matrix.Clear();
       NodeVectors nodes;
       ParticleTransfer::Gather(cell, v, &nodes);
@@ -385,16 +387,20 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
         terms->elastic += V * std::abs(response.energy);
         AddForces(kernel, m * velocity, V * h * response.stress, terms);
         if (!is_to_linearise) continue;
+        terms->projected += response.is_projected;
         nonlinear_.Linearise(p, H, response);
         terms->matrix.Add(kernel, V * h * h, response.tangent, m);
       }
     };
+    int projected = 0;
     transfer_.ForEachCell(&matrices_, compute, [&](int c, const CellTerms& terms) {
+      projected += terms.projected;
       sum.energy += terms.energy;
       sum.scale += terms.elastic;
       Scatter(cells[c], terms, residual, elastic);
       if (is_to_linearise) terms.matrix.Scatter(PlacesOf(c), A_.values);
     });
+    report_.projected_elements = std::max(report_.projected_elements, projected);
     return sum;
   }
 

@@ -128,7 +128,6 @@ class ConvexStepper final : public Stepper {
                                  solution_.impulses, solution_.v_participating);
     report->residual = std::max(law, report->momentum_residual);
     report->End(EndOf(report->residual <= options.tolerance, *report));
-    report->stalled = report->stalled && !report->converged;
     timer.Lap(Phase::kCheck);
 
     if (described() != nullptr) DescribeStep(stages_, solution_, described());
@@ -142,7 +141,7 @@ class ConvexStepper final : public Stepper {
   // One island's problem and its solver; kept between steps only to reuse memory.
   struct Work {
     ConvexProblem problem;
-    std::vector<std::pair<int, double>> impacts;  // contacts in a hard impact, and their R_n [s/kg]
+    std::vector<std::pair<int, double>> impacts;  // contacts in a hard impact, and their R_n [1/kg]
     std::vector<double> guess;
     std::vector<double> rough_residuals;  // of the solution from which impacts start
     solvers::SapSolver solver;
@@ -150,7 +149,7 @@ class ConvexStepper final : public Stepper {
   };
 
   struct Outcome {
-    bool stalled = false, is_recovering = false;
+    bool is_recovering = false;
     solvers::StopReason reason = solvers::StopReason::kConverged;
     int iterations = 0, factorisations = 0;
     std::vector<double> residuals;
@@ -293,7 +292,6 @@ class ConvexStepper final : public Stepper {
       solution_.impulses.contacts[island.contacts[c]] = work->result.gamma[c];
     for (std::size_t k = 0; k < island.rows.size(); ++k)
       solution_.impulses.rows[island.rows[k]] = work->result.row_gamma[k];
-    outcome->stalled = work->result.stalled;
     outcome->reason = work->result.reason;
     outcome->iterations = work->result.iterations;
     outcome->factorisations = work->result.factorisations;
@@ -364,12 +362,10 @@ class ConvexStepper final : public Stepper {
 
     // convergence is judged on the full system; an island may stall just short of its tighter
     // tolerance
-    report->stalled = false;
     report->iterations = 0;
     is_recovering_ = false;
     for (int k = 0; k < count; ++k) {
       const Outcome& result = outcomes_[k];
-      report->stalled = report->stalled || result.stalled;
       is_recovering_ = is_recovering_ || result.is_recovering;
       report->refactorisations += result.factorisations;
       if (result.iterations >= report->iterations) {

@@ -126,10 +126,10 @@ class CorrectiveStepper final : public Stepper {
     report->End(report->residual <= tolerance ? solvers::StopReason::kConverged
                 : is_settled                  ? solvers::StopReason::kResidual
                                               : solvers::StopReason::kMaxIterations);
-    report->stalled = report->reason == solvers::StopReason::kResidual;
 
     if (described() != nullptr) DescribeStep(stages_, solution_, described());
     if (reports_work()) ReportSuppliedWork(stages_, &solution_, report);
+    TurnFrames();
     CommitStep(solution_, &stages_, state, report);
     if (options.warm_start)
       KeepConstraintImpulses(solution_.impulses, stages_.blocks, stages_.warm_start, state);
@@ -251,16 +251,31 @@ class CorrectiveStepper final : public Stepper {
       frames_.push_back(contact.R_WC);
   }
 
-  // Copies the impulses to the solution, and the frames they are expressed in to the contacts.
+  // Copies the impulses to the solution, in the contact frames of the system.
   void StoreImpulses() {
     if (stages_.system.blocks.empty()) return;
     const std::vector<Vector3d>& found = correction_.result().impulse;
     solvers::Impulses& impulses = solution_.impulses;
-    const std::size_t num_contacts = impulses.contacts.size();
-    std::copy_n(found.begin(), num_contacts, impulses.contacts.begin());
+    for (std::size_t c = 0; c < impulses.contacts.size(); ++c)
+      impulses.contacts[c] = stages_.contacts.points[c].R_WC.transpose() * (frames_[c] * found[c]);
     for (std::size_t k = 0; k < impulses.rows.size(); ++k)
-      impulses.rows[k] = found[num_contacts + k].z();
-    for (std::size_t c = 0; c < num_contacts; ++c) stages_.contacts.points[c].R_WC = frames_[c];
+      impulses.rows[k] = found[impulses.contacts.size() + k].z();
+  }
+
+  // Turns the contacts and their impulses to the frames in which these were found, for the report
+  // and the memory of contacts.
+  void TurnFrames() {
+    if (stages_.system.blocks.empty()) return;
+    const std::vector<Vector3d>& found = correction_.result().impulse;
+    for (std::size_t c = 0; c < solution_.impulses.contacts.size(); ++c) {
+      ContactPoint& point = stages_.contacts.points[c];
+      solution_.impulses.contacts[c] = found[c];
+      if (stages_.impacts.is_any) {
+        Vector3d& impact = stages_.impacts.impulses.contacts[c];
+        impact = frames_[c].transpose() * (point.R_WC * impact);
+      }
+      point.R_WC = frames_[c];
+    }
   }
 
   // Relative residual of the momentum balance under the impulses found, with the directions of the

@@ -331,7 +331,6 @@ class NonsmoothStepper final : public Stepper {
 
     // report the last solve only
     solvers::StopReason reason = solvers::StopReason::kConverged;
-    report->stalled = false;
     report->iterations = report->linear_iterations = 0;
     report->residual = report->complementarity = 0;
     int over_budget = 0, softened = 0;
@@ -343,7 +342,6 @@ class NonsmoothStepper final : public Stepper {
       }
       reason = std::max(reason, result.reason);
       softened += work_[k].is_softened;
-      report->stalled = report->stalled || result.cycled;
       report->residual = std::max(report->residual, result.residual);
       report->complementarity = std::max(report->complementarity, result.residual / h);
       report->linear_iterations += result.linear_iterations;

@@ -60,7 +60,6 @@ void Append(const std::vector<T>& more, std::vector<T>* list) {
 // Adds the report of the next substep, which is the fraction `part` of both.
 void AddReport(const StepReport& next, double part, StepReport* report) {
   report->converged = report->converged && next.converged;
-  report->stalled = report->stalled || next.stalled;
   report->reason = std::max(report->reason, next.reason);
   report->compromises.Add(next.compromises);
   report->iterations += next.iterations;
@@ -72,6 +71,7 @@ void AddReport(const StepReport& next, double part, StepReport* report) {
   keep_largest(next.cone_violation, &report->cone_violation);
   keep_largest(next.newton_residual, &report->newton_residual);
   report->energy.work += next.energy.work;
+  report->energy.released += next.energy.released;
   report->energy.is_exact = report->energy.is_exact && next.energy.is_exact;
   report->joint_drift = next.joint_drift;
   report->refactorisations += next.refactorisations;
@@ -242,7 +242,7 @@ class SubdividingStepper final : public Stepper {
     double allowed = kMaxStepGain * (held + negligible_energy_);
     // contacts store energy in their compliance and release it
     if (!turns) allowed += lift_energy_;
-    return change - report.energy.work - allowed;
+    return change - report.energy.work - report.energy.released - allowed;
   }
 
   const Model& model_;

@@ -493,7 +493,7 @@ bool WorldHost::StepOnce(SteadyTime now, const StepInputs& given) {
     not_converged_.fetch_add(1);
     ++steps_not_converged_;
   }
-  if (!report.converged && !report.stalled) {
+  if (!report.converged && !report.stalled()) {
     const std::string reason(solvers::NameOf(report.reason));
     const std::string text =
         absl::StrCat("the step did not converge (", reason, "): relative residual ",

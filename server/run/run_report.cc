@@ -53,7 +53,7 @@ void RunStatistics::Add(const physics::StepReport& report) {
   complementarity_max_ = std::max(complementarity_max_, report.complementarity);
   cone_violation_max_ = std::max(cone_violation_max_, report.cone_violation);
   converged_ += report.converged;
-  stalled_ += report.stalled;
+  stalled_ += report.stalled();
   refactorisations_ += report.refactorisations;
   totals_.Add(report);
 }

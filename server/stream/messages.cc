@@ -238,7 +238,7 @@ v1::StepReport DescribeReport(const Published& published, bool with_energies) {
   message.set_step(snapshot.state.step);
   message.set_time(snapshot.state.time);
   message.set_converged(report.converged);
-  message.set_stalled(report.stalled);
+  message.set_stalled(report.stalled());
   message.set_iterations(report.iterations);
   message.set_residual(report.residual);
   message.set_contacts(static_cast<int>(report.contacts.size()));

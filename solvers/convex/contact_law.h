@@ -12,7 +12,7 @@ namespace pliant::solvers {
 struct ContactAt {
   Eigen::Vector2d v_t;  // slip velocity [m/s]
   double y_n;           // (v̂_n − v_n) / R_n: positive in compression [N·s]
-  double R_n;           // [s/kg]
+  double R_n;           // [1/kg]
   double mu;            // coefficient of friction
   double slip;          // ε > 0: the speed below which friction may be softened [m/s]
   double lagged;        // n₀: normal impulse of the last step, 0 when the contact is new [N·s]

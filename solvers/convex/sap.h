@@ -23,7 +23,7 @@ namespace pliant::solvers {
 // form. All references must outlive the solve.
 struct ConvexProblem {
   struct Contact {
-    Eigen::Vector3d R;      // (R_t, R_t, R_n) [s/kg]
+    Eigen::Vector3d R;      // (R_t, R_t, R_n) [1/kg]
     Eigen::Vector3d v_hat;  // stabilisation velocity [m/s]
     double friction;
     // for a `law`: slip speed below which contacts stick [m/s], and n₀ [N·s]; v_hat then has no
@@ -36,7 +36,7 @@ struct ConvexProblem {
   // A scalar constraint: γ = clamp((v̂ − r)/R, lower, upper) at the rate r = J v + b. Limits,
   // couplers, drives and dry friction are such rows.
   struct Row {
-    double R;             // [s/kg], > 0
+    double R;             // [1/kg], > 0
     double v_hat;         // [m/s]
     double lower, upper;  // [N·s]
   };

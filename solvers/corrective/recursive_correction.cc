@@ -535,8 +535,10 @@ void RecursiveCorrection::Converge(const MappingCompliance& compliance,
     if (!accuracy.is_exact && !is_refined) {
       // a proximal step need not be more accurate than its starting point
       accuracy.tolerance = std::max(tolerance, std::min(1.0, result_.residual));
-      accuracy.proximal =
-          std::max(kLastProximal, kFirstProximal * std::pow(kProximalFall, result_.recursions));
+      accuracy.proximal = kFirstProximal;
+      for (int k = 0; k < result_.recursions && accuracy.proximal > kLastProximal; ++k)
+        accuracy.proximal *= kProximalFall;
+      accuracy.proximal = std::max(kLastProximal, accuracy.proximal);
     }
     if (!SolveLinearisation(compliance, options, accuracy, *problem, solver)) break;
     if (mode == Mode::kAccelerated) Accelerate(compliance, *problem);
@@ -631,8 +633,9 @@ void RecursiveCorrection::Solve(const MappingCompliance& compliance,
   if (swept == 0 && options.scheme == Scheme::kSingle && solver != nullptr) {
     Refresh(compliance, options, true, 0, count, problem, geometry);
     Move(compliance, *problem);
-    SolveLinearisation(compliance, options, {true, options.tolerance, 0}, *problem, solver);
-    return;
+    result_.converged =
+        SolveLinearisation(compliance, options, {true, options.tolerance, 0}, *problem, solver);
+    return Finish(*problem, options.h);
   }
   const bool may_converge =
       solver != nullptr && options.scheme != Scheme::kSingle && options.max_recursions > planned;

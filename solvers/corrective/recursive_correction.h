@@ -36,7 +36,7 @@ struct CorrectiveContact {
   Eigen::Vector3d slip_W = Eigen::Vector3d::Zero();  // since the step's start [m]
   Eigen::Vector3d u_reference = Eigen::Vector3d::Zero();  // [m/s]
   double friction = 0;                                    // μ ≥ 0
-  // R: compliance as velocity per impulse [s/kg], 1/(h² k) of a spring; 0: rigid
+  // R: compliance as velocity per impulse [1/kg], 1/(h² k) of a spring; 0: rigid
   double compliance = 0;
   double lower = 0;  // bounds of the normal impulse [N·s]
   double upper = std::numeric_limits<double>::infinity();

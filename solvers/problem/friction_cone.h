@@ -19,14 +19,14 @@ enum class ConeMode { kStick, kSlide, kOpen };
 // The impulse of a regularised contact and its derivative with respect to the contact velocity.
 struct ConeProjection {
   Eigen::Vector3d gamma;  // [N·s], (t1, t2, n); ‖γ_t‖ ≤ μ γ_n
-  Eigen::Matrix3d G;      // −∂γ/∂v_c [kg/s·s], symmetric positive semi-definite
+  Eigen::Matrix3d G;      // −∂γ/∂v_c [kg], symmetric positive semi-definite
   ConeMode mode;
 };
 
 // Projects the unconstrained impulse y onto the friction cone in the norm of R (han2023 (20)–(22)).
 //
 // y     R⁻¹ (v̂ − v_c) [N·s], tangential components first, normal component last
-// R     diagonal regularisation (R_t, R_t, R_n) [s/kg], all positive; the first two are equal
+// R     diagonal regularisation (R_t, R_t, R_n) [1/kg], all positive; the first two are equal
 // mu    coefficient of friction, ≥ 0
 ConeProjection ProjectOntoFrictionCone(const Eigen::Vector3d& y, const Eigen::Vector3d& R,
                                        double mu);
@@ -56,7 +56,7 @@ using Lanes = double __attribute__((vector_size(32)));
 // give the same bits.
 template <typename T>
 struct ConeLaw {
-  T R_t, R_n;  // [s/kg]
+  T R_t, R_n;  // [1/kg]
   T mu;
   // 1 / R_t, 1 / R_n, μ R_t / R_n, 1 / (1 + μ μ̂)
   T of_t, of_n, mu_hat, c;

@@ -28,15 +28,24 @@ T CalcPenaltyForce(const SmoothContactLaw& law, const T& gap) {
   return T(3 * law.stiffness / law.distance) * depth * depth;
 }
 
+// B, which makes the force of the barrier equal to that of the penalty at δ/2.
+inline constexpr double kBarrierScale = 0.75 / (0.69314718055994531 + 0.5);
+
 // Normal force of the logarithmic barrier b(gap) = −B K (gap − δ)² ln(gap/δ) of incremental
-// potential contact (Li et al. 2020, (6)) at a positive gap [N]. B makes it equal to the cubic
-// penalty's at δ/2. `log_ratio` is ln(gap/δ).
+// potential contact (Li et al. 2020, (6)) at a positive gap [N]. `log_ratio` is ln(gap/δ).
 template <typename T>
 T CalcBarrierForce(const SmoothContactLaw& law, const T& gap, const T& log_ratio) {
-  constexpr double kBarrier = 0.75 / (0.69314718055994531 + 0.5);
   if (!(gap < law.distance)) return T(0);
   const T depth = T(law.distance) - gap;
-  return T(kBarrier * law.stiffness) * depth * (depth / gap - T(2) * log_ratio);
+  return T(kBarrierScale * law.stiffness) * depth * (depth / gap - T(2) * log_ratio);
+}
+
+// Energy that a contact stores at a gap [J]: b(gap) of the penalty or of the barrier.
+inline double CalcStoredEnergy(const SmoothContactLaw& law, double gap, double log_ratio) {
+  if (!(gap < law.distance)) return 0;
+  const double depth = law.distance - gap;
+  return law.is_barrier ? -kBarrierScale * law.stiffness * depth * depth * log_ratio
+                        : law.stiffness * depth * depth * depth / law.distance;
 }
 
 // s(x ε)/x for slip x ≥ 0 in units of ε, where s(v; ε) = 2v/ε − v²/ε² below ε and 1 beyond (13).

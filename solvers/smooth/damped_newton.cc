@@ -52,8 +52,10 @@ struct DampedNewton::Matrix {
   std::vector<VectorXd> columns;
   Eigen::PartialPivLU<Eigen::MatrixXd> small;
   bool is_factored = false;
+  int size = 0;  // of that matrix
 
   bool Factor(const BlockSum& J, std::span<const double> weights) {
+    size = J.size;
     is_factored = lu.Factor(J, weights);
     if (!is_factored) return false;
     outers = J.outers;
@@ -103,11 +105,11 @@ struct DampedNewton::Matrix {
     return x->allFinite();
   }
 
-  // BiCGSTAB, preconditioned with the factors of an earlier iteration of the same solve. They are
-  // recomputed if BiCGSTAB does not converge with them.
+  // BiCGSTAB, preconditioned with the factors of an earlier iteration or solve. They are recomputed
+  // if BiCGSTAB does not converge with them.
   bool SolveIterative(const BlockSum& J, std::span<const double> weights, const VectorXd& b,
                       double tolerance, int max_iterations, VectorXd* x, int* iterations) {
-    for (const bool is_new : {!is_factored, true}) {
+    for (const bool is_new : {!is_factored || size != J.size, true}) {
       if (is_new && !Factor(J, weights)) return false;
       if (Iterate(J, weights, b, tolerance, is_new ? max_iterations : kMaxStale, x, iterations))
         return true;
@@ -170,11 +172,17 @@ struct DampedNewton::Matrix {
 DampedNewton::DampedNewton() : matrix_(std::make_unique<Matrix>()) {}
 DampedNewton::~DampedNewton() = default;
 
+void DampedNewton::Forget() {
+  matrix_->is_factored = false;
+}
+
 bool DampedNewton::SolveLinear(const BlockSum& jacobian, std::span<const double> b,
                                std::span<double> x) {
   VectorXd solution;
   const Eigen::Map<const VectorXd> right(b.data(), static_cast<Eigen::Index>(b.size()));
-  if (!matrix_->SolveDirect(jacobian, {}, right, &solution)) return false;
+  const bool is_solved = matrix_->SolveDirect(jacobian, {}, right, &solution);
+  matrix_->is_factored = false;  // the factors are not those of a solve's Jacobian
+  if (!is_solved) return false;
   std::copy_n(solution.data(), x.size(), x.begin());
   return true;
 }
@@ -183,12 +191,11 @@ void DampedNewton::Solve(SmoothSystem* system, std::span<const double> weights, 
                          const NewtonOptions& options, std::span<double> v, NewtonResult* result) {
   const std::size_t n = v.size();
   *result = {};
-  for (std::vector<double>* x : {&r_, &trial_, &r_trial_, &step_}) x->resize(n);
+  for (std::vector<double>* x : {&r_, &trial_, &r_trial_}) x->resize(n);
   if (!system->CalcResidual(v, r_)) {
     result->reason = StopReason::kLinearSolverFailed;
     return;
   }
-  matrix_->is_factored = false;
   double norm = WeightedNorm(weights, r_), last = norm;
   const double target = options.tolerance * scale;
   result->residuals.push_back(norm / scale);

@@ -26,7 +26,7 @@ struct NewtonOptions {
   enum class LinearSolver {
     kDirect,  // larionov2023 Algorithm 1: sparse LU
     // Algorithm 2: BiCGSTAB to the forcing terms of Eisenstat and Walker, preconditioned with
-    // the LU factors of an earlier iteration
+    // the LU factors of an earlier iteration or solve
     kIterative
   };
   LinearSolver linear_solver = LinearSolver::kDirect;
@@ -50,6 +50,9 @@ class DampedNewton {
  public:
   DampedNewton();
   ~DampedNewton();
+  // Discards the factors of earlier solves, which precondition those that follow under kIterative.
+  // Results must not depend on solves before the present step.
+  void Forget();
   // `weights`: the diagonal of D, positive. `v`: guess, and solution.
   void Solve(SmoothSystem* system, std::span<const double> weights, double scale,
              const NewtonOptions& options, std::span<double> v, NewtonResult* result);
@@ -60,7 +63,7 @@ class DampedNewton {
   struct Matrix;
   std::unique_ptr<Matrix> matrix_;
   BlockSum jacobian_;
-  std::vector<double> r_, trial_, r_trial_, step_;
+  std::vector<double> r_, trial_, r_trial_;
 };
 
 }  // namespace pliant::solvers

@@ -14,7 +14,7 @@ TEST(MasonryArchLong, StandsForTenMinutes) {
   while (world.state().time < 600 - 1e-6) {
     const absl::Status status = world.Step();
     ASSERT_TRUE(status.ok()) << status.message();
-    ASSERT_TRUE(world.report().converged || world.report().stalled) << world.state().step;
+    ASSERT_TRUE(world.report().converged || world.report().stalled()) << world.state().step;
     ASSERT_LT(world.report().residual, 2e-6) << world.state().step;
     stalled += world.report().converged ? 0 : 1;
   }

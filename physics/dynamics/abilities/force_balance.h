@@ -64,6 +64,10 @@ class ForceBalance {
   virtual absl::Status CalcResidual(std::span<const double> a, const SpatialColumns& wrenches,
                                     std::span<double> residual) = 0;
 
+  // Power at the last residual of what holds prescribed velocities, without the loads of contacts
+  // and rows on them [W].
+  virtual double prescribed_power() const { return 0; }
+
   // Adds the derivative of c · residual with respect to v along x = c v, a = (v − v̂)/c, at the
   // same point and wrenches: M + c ∂/∂v + c² ∂/∂x. Wrenches are fixed in W about Bo. The identity
   // for prescribed velocities; M(q) for c = 0. The block's velocities begin at row and column

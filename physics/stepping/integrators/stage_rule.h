@@ -23,9 +23,7 @@ struct StageRule {
     std::array<double, 1> before{};
   };
   std::string_view name;  // as in scenes: BE
-  int order = 1;
   std::vector<Stage> stages;
-  bool is_l_stable = true;  // high frequencies are damped completely
 
   // Whether it needs the previous step. The first step, and a step after a change of h, then use
   // SDIRK2.

@@ -85,16 +85,16 @@ class CompromiseCounts {
 struct EnergyBalance {
   double before = 0, after = 0;  // kinetic, elastic and potential energy
   double work = 0;               // of inputs, drives and prescribed motions
-  bool is_exact = true;          // false after collisions, by which positions lag behind
+  double released = 0;           // by contacts and joint limits of `smooth`, which store energy
+  bool is_exact = true;  // false after collisions, by which positions lag, and for rules of order 2
 
   // Energy without a source; negative if energy is dissipated.
-  double gain() const { return after - before - work; }
+  double gain() const { return after - before - work - released; }
 };
 
 // Diagnostics of one step: observed quantities that do not affect the future.
 struct StepReport {
   bool converged = true;  // the method's tolerance was met
-  bool stalled = false;   // stopped above it, at the limit of precision or of the criterion
   // Why the solve ended; CONVERGED exactly when `converged`.
   solvers::StopReason reason = solvers::StopReason::kConverged;
   CompromiseCounts compromises;
@@ -137,6 +137,7 @@ struct StepReport {
     reason = why;
     converged = why == solvers::StopReason::kConverged;
   }
+  bool stalled() const { return solvers::IsStalled(reason); }
 };
 
 // Counts over many steps.

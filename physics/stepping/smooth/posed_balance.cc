@@ -59,11 +59,12 @@ void PosedBalance::AddJacobian(double c, std::span<const double>, const SpatialC
     for (int i = 0; i < n; ++i) jacobian->Add(first + i, first + i, diagonal_[i]);
     return;
   }
-  // forces that were finite at v have a tangent there
-  NonlinearBalance* nonlinear = step_->abilities().nonlinear;
-  if (nonlinear != nullptr && !nonlinear->Linearise(v_, TangentKind::kExact).ok()) return;
   first_ = first;
   first_entry_ = jacobian->entries.size();
+  matrix_ = nullptr;
+  // forces that were finite at v have a tangent there; without one, the Jacobian is singular
+  NonlinearBalance* nonlinear = step_->abilities().nonlinear;
+  if (nonlinear != nullptr && !nonlinear->Linearise(v_, TangentKind::kExact).ok()) return;
   matrix_ = step_->tangent_matrix();
   if (matrix_ != nullptr) return AddMatrix(*matrix_, first, jacobian);
   std::vector<double> unit(n, 0.0);

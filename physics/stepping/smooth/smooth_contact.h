@@ -12,6 +12,9 @@
 
 namespace pliant::physics {
 
+// Change of a gap that counts as rounding, in units of δ.
+inline constexpr double kSmallGap = 1e-9;
+
 // Whether a side moves with a frame; other sides are nodes, or the fixed world.
 inline bool IsOnFrame(const Attachment& side) {
   return side.block != kWorldBlock && side.nodes.empty();
@@ -50,16 +53,19 @@ struct SmoothContactForce {
   Eigen::Vector3d normal_W, p_W;     // from A into B; point of application
   Eigen::Vector3d slip_W;            // relative velocity of B in the tangent plane [m/s]
   Eigen::Vector3d force_W = Eigen::Vector3d::Zero();  // on B [N]
+  double energy = 0;  // stored [J]; none by sides that overlap at the start of the step
+
+  bool acts() const { return normal_force != 0 || !force_W.isZero(0); }
 };
 SmoothContactForce CalcContactForce(const SmoothContact& contact, const TrialConfiguration& trial);
 
 // Derivatives of the loads on both sides: for a frame its wrench (torque about Bo, force), for
-// nodes the force, which their weights distribute. Columns: directions of A, then of B
-// (CountDirections), then the relative velocity of B.
+// nodes the force, which their weights distribute. Columns: directions of A, then of B (see
+// ContactDerivatives), then the relative velocity of B.
 struct SmoothContactTangent {
-  using Loads = Eigen::Matrix<double, 6, ContactKinematics::kMaxDerivatives>;
-  Loads on_a, on_b;
-  int num_a = 0, num_b = 0;  // directions
+  using Loads = Eigen::Matrix<double, 6, 15>;
+  Loads on[2];
+  ContactDerivatives::Turn turns[2];  // of the sides
   Eigen::Vector3d p_W;
 };
 // `with_sliding_basis`: include the derivatives of the contact frame.

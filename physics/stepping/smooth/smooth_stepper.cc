@@ -10,6 +10,7 @@
 #include "physics/stepping/integrators/theta_method.h"
 #include "physics/stepping/report/step_timer.h"
 #include "physics/stepping/smooth/smooth_balance.h"
+#include "physics/stepping/smooth/smooth_contact_maker.h"
 #include "physics/stepping/step/stages.h"
 
 namespace pliant::physics {
@@ -35,28 +36,8 @@ constexpr double kLargerStickSpeeds[] = {100, 30, 10, 3};
 // Change of a body's rotation in a step, beyond what it would turn by at its start, at which a
 // solution may be one of several, and flings linked bodies: such a step is divided [rad].
 constexpr double kMaxTurnChange = 1;
-// Change of a gap that counts as rounding, in units of δ.
-constexpr double kSmallGap = 1e-9;
-// Gap of sides that overlap at the start of the step, for a barrier, in units of δ.
-constexpr double kBarrierStart = 0.01;
 // Maximum number of halvings of a stage's guess until it is within the barriers.
 constexpr int kMaxHalvings = 30;
-// Acceleration that sets the stiffness of contacts where there is no gravity [m/s²].
-constexpr double kMinGravity = 1;
-
-// Area on which a deformable body is taken to rest, for the stiffness of its contacts: the smallest
-// side of the box around it [m²].
-double CalcRestArea(const Body& body) {
-  if (body.mesh.vertices.empty()) return 1;
-  Vector3d lower = body.mesh.vertices[0], upper = lower;
-  for (const Vector3d& x : body.mesh.vertices) {
-    lower = lower.cwiseMin(x);
-    upper = upper.cwiseMax(x);
-  }
-  const Vector3d size = upper - lower;
-  const double area = std::min({size[0] * size[1], size[1] * size[2], size[2] * size[0]});
-  return area > 0 ? area : 1;
-}
 
 class SmoothStepper final : public Stepper {
  public:
@@ -64,8 +45,8 @@ class SmoothStepper final : public Stepper {
       : model_(model),
         options_(model.method.smooth),
         stages_(model, Terms::kMass),
-        balance_(model) {
-    for (const Body& body : model.bodies) rest_areas_.push_back(CalcRestArea(body));
+        balance_(model),
+        maker_(model) {
     balance_.with_sliding_basis = options_.sliding_basis;
     newton_.linear_solver = options_.linear_solver == SmoothOptions::LinearSolver::kIterative
                                 ? solvers::NewtonOptions::LinearSolver::kIterative
@@ -79,6 +60,7 @@ class SmoothStepper final : public Stepper {
   absl::Status Step(const Inputs& inputs, double h, State* state, StepReport* report) override {
     report->Clear();
     StepTimer timer(report);
+    solver_.Forget();
 
     // inputs, contacts and rows at the start of the step
     absl::Status status = PoseStep(inputs, ThetaMethod(h), *state, &stages_);
@@ -113,22 +95,17 @@ class SmoothStepper final : public Stepper {
     if (!status.ok()) return status;
     timer.Lap(Phase::kSolve);
 
-    // the balance of the last stage once more, outside the solver
-    residual_.resize(balance_.size());
-    balance_.CalcResidual(unknowns_, residual_);
-    report->residual = report->momentum_residual = CalcRelativeResidual();
-    if (!(report->residual <= kConverged) && report->reason == StopReason::kConverged)
-      report->End(StopReason::kResidual);
-    if (report->residual <= kConverged && report->reason == StopReason::kStalled)
-      report->End(StopReason::kConverged);
-    // the parts of a divided step are not divided for this again
-    if (report->reason == StopReason::kConverged && h > 0.75 * model_.time_step && IsFlung(h))
+    report->energy.is_exact = is_euler_ && !options_.contact_at_end;
+    // where its energy is not judged; the parts of a divided step are not divided for this again
+    if (report->reason == StopReason::kConverged && !report->energy.is_exact &&
+        h > 0.75 * model_.time_step && IsFlung(h))
       report->End(StopReason::kResidual);
     timer.Lap(Phase::kCheck);
 
-    report->energy.is_exact = false;  // contacts have a potential of their own
-    if (reports_work())
-      report->energy.work = CalcSuppliedWork(balance_.v(), impulses_, stages_, &energy_);
+    if (reports_work()) {
+      report->energy.work = CalcWork(h);
+      report->energy.released = start_energy_ - balance_.CalcStoredEnergy();
+    }
     Remember(stiffening, h, state);
     report->v_start.assign(state->v.begin(), state->v.end());
     balance_.Store(state);
@@ -159,71 +136,7 @@ class SmoothStepper final : public Stepper {
     return h * std::sqrt(largest) > kMaxTurnChange;
   }
 
-  void MakeContacts(const State& state, double h, double stiffening) {
-    contacts_.clear();
-    overlaps_ = false;
-    const TrialConfiguration start = balance_.configuration();
-    for (const ContactPoint& point : balance_.contact_points()) {
-      SmoothContact& contact = contacts_.emplace_back(
-          SmoothContact{&point, ContactKinematics(model_, point, start), {}});
-      solvers::SmoothContactLaw& law = contact.law;
-      law.is_barrier = options_.potential == SmoothOptions::Potential::kLogBarrier;
-      law.distance = options_.contact_distance;
-      law.stick_speed = options_.stick_speed;
-      law.friction = point.friction;
-      law.static_friction = std::max(point.static_friction, point.friction);
-      law.stribeck_speed = point.stribeck_speed;
-      law.stiffness = stiffening * CalcStiffness(point);
-      if (point.viscous_friction > 0) law.viscous = point.viscous_friction * CalcShare(point);
-      contact.is_anchored = model_.contact.anchored;
-      const auto& anchors = state.smooth.anchors;
-      const auto anchor =
-          std::ranges::lower_bound(anchors, point.key, {}, &SmoothMemory::Anchor::key);
-      // for the forces at the start of the step: a known contact has its stretch, a new one that of
-      // its slip
-      if (anchor != anchors.end() && anchor->key == point.key) {
-        contact.anchor_W = anchor->stretch_W;
-        contact.stage_length = 0;
-      }
-      // steps leave no overlap, so this one is due to the scene or to a script
-      const double overlap = -CalcContactForce(contact, start).gap;
-      if (overlap <= (law.is_barrier ? -kSmallGap : kSmallGap) * law.distance) continue;
-      overlaps_ = true;
-      contact.max_separation_speed = model_.contact.recovery_speed;
-      contact.lift = law.is_barrier ? overlap + kBarrierStart * law.distance
-                                    : std::max(0.0, overlap - h * model_.contact.recovery_speed);
-    }
-  }
-
-  // Stiffness K with which the lighter body rests at δ/2 on one contact, or on all of its area.
-  double CalcStiffness(const ContactPoint& point) const {
-    if (options_.contact_stiffness > 0)
-      return options_.contact_stiffness * (point.area > 0 ? point.area : 1);
-    double mass = std::numeric_limits<double>::infinity(), area = 1;
-    for (const int index : {point.body_a, point.body_b}) {
-      const Body& body = model_.bodies[index];
-      if (body.block == kWorldBlock || stages_.blocks.is_prescribed[body.block]) continue;
-      const double of_body = model_.blocks[body.block]->mass(body.part);
-      if (of_body >= mass) continue;
-      mass = of_body;
-      area = rest_areas_[index];
-    }
-    const double a = std::max(model_.gravity.norm(), kMinGravity);
-    const double share = point.area > 0 ? point.area / area : 1;
-    return 4 * mass * a / (3 * options_.contact_distance) * share;
-  }
-
-  // A contact's share in the viscous friction of its pair: by area, or equal among points.
-  double CalcShare(const ContactPoint& point) const {
-    if (point.area > 0) return point.area;
-    int count = 0;
-    for (const ContactPoint& other : stages_.contacts.points)
-      count += other.body_a == point.body_a && other.body_b == point.body_b;
-    return 1.0 / count;
-  }
-
   absl::Status SolveStep(const State& state, double h, double stiffening, StepReport* report) {
-    report->End(StopReason::kConverged);
     report->iterations = report->linear_iterations = 0;
     report->iteration_residuals.clear();
     balance_.Start(stages_, state, h, &contacts_, stiffening);
@@ -232,7 +145,8 @@ class SmoothStepper final : public Stepper {
     unknowns_.assign(balance_.size(), 0.0);
     std::ranges::copy(balance_.v_start(), unknowns_.begin());
     balance_.PlaceAll(unknowns_);
-    MakeContacts(state, h, stiffening);
+    overlaps_ = maker_.Make(balance_.contact_points(), stages_, state, balance_.configuration(), h,
+                            stiffening, &contacts_);
 
     const bool is_known = state.smooth.past_step == h && !state.smooth.past_q.empty();
     // a rule with forces at the start of the step would apply those of an overlap in full
@@ -240,26 +154,30 @@ class SmoothStepper final : public Stepper {
                             : options_.damped_start && state.step < 2 ? *TwoHalvesOfEuler()
                             : is_known                                ? *rule_
                                                                       : *first_rule_;
+    is_euler_ = &rule == overlap_rule_;
     points_.resize(rule.stages.size() + 1);
     Point& start = points_[0];
     start.v = balance_.v_start();
     const bool is_lagged = options_.friction == SmoothOptions::Friction::kLagged;
     for (int pass = 0; pass < (is_lagged ? options_.passes : 1); ++pass) {
+      report->End(StopReason::kConverged);
+      report->residual = 0;
       if (pass == 0) {
         for (SmoothContact& contact : contacts_) {
           contact.stretch_W = contact.anchor_W;
           if (options_.contact_at_end) contact.weight = 0;
         }
         if (is_lagged) Lag(balance_.configuration());
-        if (!balance_.CalcStartForces())
-          return FailStep("forces at the start of the step are not finite");
+        if (!balance_.CalcStartForces()) return FailStep();
         start_gaps_.clear();
         for (const SmoothContactForce& force : balance_.contact_forces())
           start_gaps_.push_back(force.gap);
         start_limit_gap_ = balance_.smallest_limit_gap();
+        // stiffer contacts store no more than in the last step
+        start_energy_ = balance_.CalcStoredEnergy() * state.smooth.stiffening / stiffening;
         start.a.assign(balance_.num_velocities(), 0.0);
         if (rule.uses_start() && !balance_.CalcStartAccelerations(&solver_, &start.a))
-          return FailStep("its accelerations at the start of the step are not finite");
+          return FailAtBlock(model_, 0, absl::InternalError("accelerations are not finite"));
         Record(&start);
       } else {
         Lag(balance_.configuration());
@@ -319,13 +237,16 @@ class SmoothStepper final : public Stepper {
     unknowns_.resize(size);
     if (k == 0) std::ranges::copy(balance_.v_start(), unknowns_.begin());
     residual_.resize(size);
-    if (!FindFeasibleGuess(state, q_hat, v_hat, stage.length * h)) {
-      return balance_.status().ok() ? FailStep("the forces on it are not finite")
-                                    : balance_.status();
-    }
+    if (!FindFeasibleGuess(state, q_hat, v_hat, stage.length * h)) return FailStep();
     SolveNewton(report);
+    // the stage is judged by its balance, once more, outside the solver
     balance_.CalcResidual(unknowns_, residual_);
-    report->End(std::max(report->reason, result_.reason));
+    const double relative = CalcRelativeResidual();
+    report->residual = report->momentum_residual = std::max(report->residual, relative);
+    const StopReason reason = relative <= kConverged                     ? StopReason::kConverged
+                              : result_.reason == StopReason::kConverged ? StopReason::kResidual
+                                                                         : result_.reason;
+    report->End(std::max(report->reason, reason));
 
     Point& point = points_[k + 1];
     point.v = balance_.v();
@@ -430,6 +351,43 @@ class SmoothStepper final : public Stepper {
     FindDeepest();
   }
 
+  // Work of inputs, drives and prescribed motions in the step [J]. That of prescribed motions is of
+  // the forces and velocities at its end.
+  double CalcWork(double h) {
+    const TrialConfiguration end = balance_.configuration();
+    double work = h * balance_.CalcPrescribedPower();
+    for (std::size_t c = 0; c < contacts_.size(); ++c) {
+      const ContactPoint& point = *contacts_[c].point;
+      const SmoothContactForce& force = balance_.contact_forces()[c];
+      work += h * force.force_W.dot(CalcPrescribedVelocity(point.a, end, force.p_W) -
+                                    CalcPrescribedVelocity(point.b, end, force.p_W));
+    }
+    const std::vector<Vector3d> of_contacts = std::move(impulses_.contacts);
+    impulses_.contacts.assign(contacts_.size(), Vector3d::Zero());
+    work += CalcSuppliedWork(balance_.v(), impulses_, stages_, &energy_);
+    impulses_.contacts = of_contacts;
+    return work;
+  }
+
+  // The prescribed part of a side's velocity at p_W [m/s].
+  Vector3d CalcPrescribedVelocity(const Attachment& side, const TrialConfiguration& trial,
+                                  const Vector3d& p_W) const {
+    Vector3d v = Vector3d::Zero();
+    if (side.block == kWorldBlock) return v;
+    if (IsOnFrame(side)) {
+      return stages_.blocks.is_prescribed[side.block]
+                 ? trial.frame(side.block, side.frame).CalcPointVelocity(p_W)
+                 : v;
+    }
+    const NodeSet& nodes = *model_.abilities[side.block].nodes;
+    for (int k = 0; k < side.nodes.size(); ++k) {
+      const int node = side.nodes.node(k);
+      if (model_.abilities[side.block].equation != nullptr && nodes.is_node_prescribed(node))
+        v += side.nodes.weight(k) * trial.velocity(side.block, node);
+    }
+    return v;
+  }
+
   // Finds the smallest gap at the end of the step among those that decreased. Joint limits may rest
   // up to δ deep.
   void FindDeepest() {
@@ -496,8 +454,12 @@ class SmoothStepper final : public Stepper {
     std::ranges::sort(memory.anchors, {}, &SmoothMemory::Anchor::key);
   }
 
-  absl::Status FailStep(const char* what) const {
-    return FailAtBlock(model_, 0, absl::InternalError(what));
+  // The error of the last residual; of the whole world where no block's forces are to blame.
+  absl::Status FailStep() const {
+    return balance_.status().ok()
+               ? FailAtBlock(model_, 0,
+                             absl::InternalError("the forces of contacts are not finite"))
+               : balance_.status();
   }
 
   const Model& model_;
@@ -506,12 +468,13 @@ class SmoothStepper final : public Stepper {
   const StageRule* const overlap_rule_ = FindStageRule("BE");  // for steps that start with overlap
   StepStages stages_;
   SmoothBalance balance_;
+  SmoothContactMaker maker_;
   solvers::DampedNewton solver_;
   solvers::NewtonOptions newton_;
   solvers::NewtonResult result_;
-  std::vector<double> rest_areas_;  // of each body
   std::vector<SmoothContact> contacts_;
   bool overlaps_ = false;      // whether any do at the start of the step
+  bool is_euler_ = true;       // whether the step is one of BE
   std::vector<Point> points_;  // the start of the step, then its stages
   std::vector<double> unknowns_, residual_;
   solvers::Impulses impulses_;
@@ -519,6 +482,7 @@ class SmoothStepper final : public Stepper {
   std::vector<double> start_gaps_;  // of contacts [m]
   double start_limit_gap_ = 0;      // smallest gap of a joint limit, in units of δ
   double smallest_gap_ = 0;         // at the end of the step, in units of δ
+  double start_energy_ = 0;         // stored by contacts and limits [J]
 };
 
 }  // namespace

@@ -46,8 +46,9 @@ void CommitContacts(const StepContacts& contacts, const Impulses& impulses, Comm
     if (!(impulse.z() > 0)) continue;
     Remember(contact, impulse_W, state);
     const double tangential = std::sqrt(impulse.x() * impulse.x() + impulse.y() * impulse.y());
-    report->cone_violation = std::max(report->cone_violation,
-                                      (tangential - contact.friction * impulse.z()) / impulse.z());
+    const double friction = std::max(contact.friction, contact.static_friction);
+    report->cone_violation =
+        std::max(report->cone_violation, (tangential - friction * impulse.z()) / impulse.z());
   }
   scratch->memory_of_resting.resize(contacts.resting.size(), 0);
   for (std::size_t c = 0; c < contacts.resting.size(); ++c) {
@@ -118,14 +119,18 @@ void ReportEfforts(const StepBlocks& blocks, StepReport* report) {
 }
 
 void ReportDropped(const ContactDetector::Counts& counts,
-                   std::span<const ConstraintSystem::Contact> contacts, StepReport* report) {
+                   std::span<const ConstraintSystem::Contact> contacts, Terms terms,
+                   StepReport* report) {
   report->compromises[Compromise::kManifoldPointsDropped] = counts.manifold_points_dropped;
   report->compromises[Compromise::kSpeculativeDropped] = counts.speculative_dropped;
   report->compromises[Compromise::kCollapsedDropped] = counts.collapsed;
-  report->compromises[Compromise::kImmovableDropped] =
-      std::ranges::count_if(contacts, [](const ConstraintSystem::Contact& contact) {
-        return contact.W(2, 2) == 0 && contact.W.trace() > 0;
-      });
+  // a force that follows from the gap acts all the same
+  if (terms != Terms::kMass) {
+    report->compromises[Compromise::kImmovableDropped] =
+        std::ranges::count_if(contacts, [](const ConstraintSystem::Contact& contact) {
+          return contact.W(2, 2) == 0 && contact.W.trace() > 0;
+        });
+  }
   report->compromises[Compromise::kTravelBeyondSize] = counts.too_fast;
 }
 
@@ -185,7 +190,7 @@ void Commit(const Impulses& impulses, const StepContacts& contacts,
   state->gains.assign(blocks->gains.begin(), blocks->gains.end());
 
   CommitContacts(contacts, impulses, scratch, state, report);
-  ReportDropped(contacts.detector.counts(), system.contacts, report);
+  ReportDropped(contacts.detector.counts(), system.contacts, blocks->terms, report);
   ReportBlocks(*blocks, *state, report);
   scratch->island_of_block.assign(blocks->count(), -1);
   for (std::size_t a = 0; a < participation.blocks.size(); ++a)

@@ -36,8 +36,7 @@ bool LowRankCholesky::Factor(const BlockMatrix& A, const LowRank& U,
   columns_.clear();
   if (U.empty()) return factor_.Factor(A, participants, form, b);
   if (!factor_.Factor(A, participants, ComplementForm::kDense, b)) return false;
-  Prepare(A, U, b, true);
-  return true;
+  return Prepare(A, U, b, true);
 }
 
 bool LowRankCholesky::Eliminate(const BlockMatrix& A, const LowRank& U,
@@ -46,11 +45,10 @@ bool LowRankCholesky::Eliminate(const BlockMatrix& A, const LowRank& U,
   columns_.clear();
   if (U.empty()) return factor_.Eliminate(A, participants, form, b);
   if (!factor_.Eliminate(A, participants, ComplementForm::kDense, b)) return false;
-  Prepare(A, U, b, false);
-  return true;
+  return Prepare(A, U, b, false);
 }
 
-void LowRankCholesky::Prepare(const BlockMatrix& A, const LowRank& U, std::span<const double> b,
+bool LowRankCholesky::Prepare(const BlockMatrix& A, const LowRank& U, std::span<const double> b,
                               bool is_whole) {
   const std::size_t n = 3 * static_cast<std::size_t>(A.pattern->num_nodes);
   const std::size_t n_p = 3 * participants().size();
@@ -81,13 +79,13 @@ void LowRankCholesky::Prepare(const BlockMatrix& A, const LowRank& U, std::span<
     }
   }
   whole_last_ = last_;
-  FactorCholesky(m, last_.data(), m);
+  if (FactorCholesky(m, last_.data(), m) >= 0) return false;
   if (is_whole && n_p > 0) {
     for (int k = 0; k < m; ++k)
       for (int l = 0; l < m; ++l)
         whole_last_[static_cast<std::size_t>(k) * m + l] +=
             Product(columns_[l].solved, columns_[k].reduced);
-    FactorCholesky(m, whole_last_.data(), m);
+    if (FactorCholesky(m, whole_last_.data(), m) >= 0) return false;
   }
 
   // Â_A is dense; Û D⁻¹ Ûᵀ is the sum over the rows of L⁻¹ Ûᵀ
@@ -105,6 +103,7 @@ void LowRankCholesky::Prepare(const BlockMatrix& A, const LowRank& U, std::span<
       complement_[j * n_p + i] = sum;
     }
   }
+  return true;
 }
 
 SchurComplement LowRankCholesky::schur_complement() const {

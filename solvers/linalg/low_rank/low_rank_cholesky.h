@@ -54,7 +54,7 @@ class LowRankCholesky {
     std::vector<double> eliminated;  // A_nn⁻¹ u_n, 0 on the participants
     std::vector<double> solved;      // Â_A⁻¹ of `reduced`, after Factor
   };
-  void Prepare(const BlockMatrix& A, const LowRank& U, std::span<const double> b, bool is_whole);
+  bool Prepare(const BlockMatrix& A, const LowRank& U, std::span<const double> b, bool is_whole);
   // Solves D y_ = Ûᵀ x_p + shift_.
   void SolveForLast(std::span<const double> x_p) const;
 

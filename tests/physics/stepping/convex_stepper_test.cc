@@ -60,7 +60,7 @@ TEST(ConvexStepper, EveryStepOfADeepSqueezeConverges) {
   for (int k = 0; k < 300; ++k) {
     const StepReport report = press.Step(std::max(0.03, 0.115 - 0.0006 * k));
     EXPECT_TRUE(report.converged) << "step " << k << " residual " << report.residual;
-    EXPECT_FALSE(report.stalled) << k;
+    EXPECT_FALSE(report.stalled()) << k;
     EXPECT_LE(report.residual, 1e-6);
     EXPECT_LE(report.cone_violation, 1e-12);
   }

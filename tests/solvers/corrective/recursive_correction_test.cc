@@ -320,6 +320,38 @@ TEST(RecursiveCorrection, DirectionsMayBeRenewedAtAnyTime) {
   }
 }
 
+// A solver that keeps the impulses as they are.
+class Unchanged final : public LinearisationSolver {
+ public:
+  bool Solve(const FixedLinearisation&, std::vector<Vector3d>*) override { return true; }
+  bool IsSqueezed(const FixedLinearisation&) override { return false; }
+};
+
+TEST(RecursiveCorrection, ASingleLinearisationReportsTheWholeImpulseOfASpring) {
+  Fixture f;
+  CorrectiveContact& spring = f.problem.contacts[6];
+  spring.is_in_tangent = true;
+  spring.compliance = 0.3;
+  spring.lower = -1e9;
+  const VectorXd row = (f.MapOf(6) * f.H).row(2);
+  f.blocks[1] += row.tail(9) * row.tail(9).transpose() / spring.compliance;
+  ASSERT_EQ(f.compliance.Build(f.problem.blocks, f.problem.entries, f.problem.values), -1);
+  LinearMap map(f, 0);
+  CorrectionOptions options = MakeOptions(CorrectionOptions::Scheme::kSingle);
+  options.begins_with_sweeps = false;
+  RecursiveCorrection correction;
+  Unchanged solver;
+  correction.Solve(f.compliance, {}, options, &f.problem, &map, &solver);
+  EXPECT_TRUE(correction.result().converged);
+  // its impulse without A's part, less what A adds as the spring moves
+  const double free = (f.MapOf(6) * VectorXd::Map(f.problem.y_free.data(), 33)).z();
+  const double velocity = (f.MapOf(6) * VectorXd::Map(correction.y().data(), 33)).z();
+  const double held = -(0.004 / kStep + free) / spring.compliance;
+  ASSERT_GT(std::abs(velocity - free), 1e-3);
+  EXPECT_NEAR(correction.result().impulse[6].z(), held - (velocity - free) / spring.compliance,
+              1e-9 * std::abs(held));
+}
+
 // Frames that do not rotate need only one linearisation.
 TEST(RecursiveCorrection, SchemesDifferInTheirResidualsAndNotInTheMotion) {
   using Scheme = CorrectionOptions::Scheme;

@@ -1,4 +1,5 @@
-// Two thousand random worlds under each of convex, corrective and nonsmooth.
+// Two thousand random worlds under each of convex, corrective and nonsmooth, and two hundred under
+// smooth.
 
 #include <string>
 #include <tuple>
@@ -23,6 +24,15 @@ INSTANTIATE_TEST_SUITE_P(All, ManyRandomWorlds,
                          [](const auto& info) {
                            return std::get<0>(info.param) + std::to_string(std::get<1>(info.param));
                          });
+
+class SmoothRandomWorlds : public ::testing::TestWithParam<int> {};
+
+TEST_P(SmoothRandomWorlds, ConvergeAndSeldomGainEnergy) {
+  constexpr int kCount = 50;
+  CheckAllButFewRandomWorlds("smooth", GetParam() * kCount + 1, kCount, MakeSmoothLimits());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SmoothRandomWorlds, ::testing::Range(0, 4));
 
 }  // namespace
 }  // namespace pliant::physics

@@ -145,6 +145,51 @@ TEST(SmoothJacobian, OfABallOnAMovingBox) {
                       5);
 }
 
+TEST(SmoothJacobian, OfRoundBodiesThatTurnOnEachOther) {
+  const std::string two = R"(
+  - name: lower
+    rigid:
+      motion: FREE
+      density: 500
+      pose: {position: [0, 0, 0], rpy_degrees: [$ROLL, 0, 0]}
+      velocity: {linear: [0.1, 0.05, 0], angular: [2, 1, 3]}
+      shapes: [{$LOWER}]
+  - name: upper
+    rigid:
+      motion: FREE
+      density: 500
+      pose: {position: [0.004, 0.003, $Z], rpy_degrees: [20, 30, 40]}
+      velocity: {linear: [0, 0.2, -0.05], angular: [3, 1, 2]}
+      shapes: [{$UPPER}]
+)";
+  const std::string ball = "sphere: {radius: 0.05}", rod = "capsule: {radius: 0.02, length: 0.2}",
+                    egg = "ellipsoid: {radii: [0.05, 0.04, 0.03]}",
+                    can = "cylinder: {radius: 0.05, length: 0.1}",
+                    box = "box: {size: [0.3, 0.2, 0.1]}";
+  struct Case {
+    std::string lower, upper;
+    double height;
+    const char* roll = "0";
+  };
+  for (const Case& one :
+       {Case{ball, rod, 0.0805}, Case{ball, egg, 0.0865}, Case{box, egg, 0.0855},
+        Case{box, can, 0.1175}, Case{ball, can, 0.1125}, Case{rod, rod, 0.0405, "90"},
+        Case{can, ball, 0.1005, "90"}, Case{egg, egg, 0.0665}, Case{ball, ball, 0.1005}}) {
+    // some poses touch only from a little nearer
+    double height = one.height;
+    const auto scene = [&] {
+      return Fill(two, {{"$LOWER", one.lower},
+                        {"$UPPER", one.upper},
+                        {"$Z", Number(height)},
+                        {"$ROLL", one.roll}});
+    };
+    while (Posed(scene(), false, false).num_touching() == 0 && height > 0.5 * one.height)
+      height -= 5e-4;
+    SCOPED_TRACE(one.lower + " / " + one.upper);
+    ExpectExactJacobian(scene(), 1);
+  }
+}
+
 constexpr char kSoftBoxUnderPlate[] = R"(
   - {name: ground, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
   - name: soft
