@@ -75,7 +75,7 @@ class Tally {
     iterations_max_ = std::max(iterations_max_, report.iterations);
     newton_ += report.newton_iterations;
     converged_ += report.converged ? 1 : 0;
-    stalled_ += report.stalled ? 1 : 0;
+    stalled_ += report.stalled() ? 1 : 0;
     refactorisations_ += report.refactorisations;
     residual_ = std::max(residual_, report.residual);
     for (std::size_t p = 0; p < phases_.size(); ++p) phases_[p] += 1e3 * report.phase_seconds[p];

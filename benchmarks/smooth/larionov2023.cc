@@ -9,6 +9,7 @@
 
 #include "benchmarks/measure.h"
 #include "benchmarks/smooth/examples.h"
+#include "benchmarks/smooth/peers.h"
 #include "benchmarks/suite.h"
 #include "physics/scene/scene.h"
 #include "physics/world/probes.h"
@@ -161,6 +162,7 @@ ordered_json RunLarionov2023(const std::string& only) {
   for (const char* scene : {"soft_box_rest", "soft_ball", "inflated_ball", "rubber_pumpkin"})
     add(absl::StrCat("solvers_", scene), [&] { return RunSolvers(scene); });
   AddSmoothExamples(add);
+  AddSmoothPeers(add);
   return rows;
 }
 
