@@ -68,7 +68,7 @@ scene 50000 1800 scenes
 store 100000 600 checkpoints and logs
 command 100000 600 commands
 file 1000000 20 meshes and robots
-gateway 1000000 60 requests and frames
+gateway 1000000 20 requests and frames
 END
 }
 
