@@ -380,12 +380,12 @@ void StrainRateDamping::AddForces(const FemModel& model, std::span<const double>
   }
 }
 
-// If node d moves by c² x and its velocity changes by c x, F changes by c² x G_dᵀ, F' by c x G_dᵀ
-// and E' by the symmetric part of G_d xᵀ H, with H = c F + c² F'. Minus the force on node a changes
-// by V times
-//   [c² (G_a·S G_d) I + μ (G_a·G_d) F Hᵀ + μ (F G_d)(H G_a)ᵀ + λ (F G_a)(H G_d)ᵀ] x.
+// If node d moves by m x and its velocity changes by c x, F changes by m x G_dᵀ, F' by c x G_dᵀ and
+// E' by the symmetric part of G_d xᵀ H, with H = c F + m F'. Minus the force on node a changes by V
+// times
+//   [m (G_a·S G_d) I + μ (G_a·G_d) F Hᵀ + μ (F G_d)(H G_a)ᵀ + λ (F G_a)(H G_d)ᵀ] x.
 void StrainRateDamping::Differentiate(const FemModel& model, std::span<const double> q,
-                                      std::span<const double> v, double c,
+                                      std::span<const double> v, double c, double move,
                                       solvers::BlockMatrix* lower,
                                       solvers::BlockMatrix* upper) const {
   for (std::size_t b = 0; b < viscosities_.size(); ++b) {
@@ -393,7 +393,7 @@ void StrainRateDamping::Differentiate(const FemModel& model, std::span<const dou
     const LaneMatrix3 F = model.CalcDeformation(batch, q), rate = CalcGradient(batch, v);
     const LaneMatrix3 S = CalcViscousStress(viscosities_[b], F, rate);
     LaneMatrix3 H, FH{};  // F Hᵀ
-    for (int i = 0; i < 9; ++i) H[i] = c * F[i] + c * c * rate[i];
+    for (int i = 0; i < 9; ++i) H[i] = c * F[i] + move * rate[i];
     for (int k = 0; k < 3; ++k) {
       for (int j = 0; j < 3; ++j)
         for (int r = 0; r < 3; ++r) FH[3 * j + r] += F[3 * k + r] * H[3 * k + j];
@@ -416,7 +416,7 @@ void StrainRateDamping::Differentiate(const FemModel& model, std::span<const dou
               across * FH[3 * j + r] + mu * f[d][r] * g[a][j] + lambda * f[a][r] * g[d][j];
         }
       }
-      const Lane stressed = c * c * batch.volume * Dot(batch.gradients[a], s[d]);
+      const Lane stressed = move * batch.volume * Dot(batch.gradients[a], s[d]);
       for (int r = 0; r < 3; ++r) block[4 * r] += stressed;
       if (model.parameters.plane_strain) ProjectStiffness(model.plane_normal, &block);
       return block;

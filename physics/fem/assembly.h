@@ -63,10 +63,11 @@ class StrainRateDamping {
   void AddForces(const FemModel& model, std::span<const double> q, std::span<const double> v,
                  std::vector<double>* residual) const;
 
-  // Adds the derivative of minus the forces along q = c² a, v = c a, which is not symmetric: the
+  // Adds the derivative of minus the forces along v = c a, q = `move` a, which is not symmetric: the
   // blocks in the lower triangle to `lower`, the transposes of those above it to `upper`.
   void Differentiate(const FemModel& model, std::span<const double> q, std::span<const double> v,
-                     double c, solvers::BlockMatrix* lower, solvers::BlockMatrix* upper) const;
+                     double c, double move, solvers::BlockMatrix* lower,
+                     solvers::BlockMatrix* upper) const;
 
  private:
   std::vector<Lame> viscosities_;  // of each batch

@@ -65,6 +65,8 @@ class FemBalance final : public ForceBalance {
     }
   }
 
+  void UseMeanRates(bool uses) override { uses_mean_rates_ = uses; }
+
   void Advance(std::span<const double> x, std::span<double> q) const override {
     for (std::size_t i = 0; i < x.size(); ++i) q[i] += x[i];
   }
@@ -84,6 +86,10 @@ class FemBalance final : public ForceBalance {
     }
     q_.assign(q.begin(), q.end());
     v_.assign(v.begin(), v.end());
+    // E(q) − E(q̂) = sym(Fᵀ ΔF) with F halfway
+    damped_q_ = q_;
+    if (uses_mean_rates_)
+      for (std::size_t i = 0; i < q_.size(); ++i) damped_q_[i] -= 0.5 * time * v_[i];
   }
 
   absl::Status CalcResidual(std::span<const double> a, const SpatialColumns&,
@@ -94,7 +100,7 @@ class FemBalance final : public ForceBalance {
     forces_.resize(a.size());
     model_->MultiplyMass(work_, forces_);
     Assemble(q_, 1, Tangent::kNone, &forces_);
-    damping_.AddForces(*model_, q_, v_, &forces_);
+    damping_.AddForces(*model_, damped_q_, v_, &forces_);
     AddVolumes(0, VolumeTangent::kNone, &forces_);
     for (std::size_t i = 0; i < a.size(); ++i) residual[i] = forces_[i] - loads_[i];
     if (p.plane_strain) model_->ProjectOntoPlane(residual);
@@ -125,7 +131,8 @@ class FemBalance final : public ForceBalance {
     const bool is_damped = c > 0 && !damping_.is_zero();
     if (is_damped) {
       transposed_ = stiffness_;
-      damping_.Differentiate(*model_, q_, v_, c, &stiffness_, &*transposed_);
+      damping_.Differentiate(*model_, damped_q_, v_, c, uses_mean_rates_ ? 0.5 * c * c : c * c,
+                             &stiffness_, &*transposed_);
     }
     const double mass_scale = 1 + c * p.rayleigh_alpha;
     const solvers::BlockPattern& pattern = model_->pattern;
@@ -194,7 +201,9 @@ class FemBalance final : public ForceBalance {
   std::vector<Vector3d> prescribed_start_, prescribed_velocity_;
   double prescribed_power_ = 0;
   std::vector<double> gauges_, gradient_;  // of each volume
+  bool uses_mean_rates_ = false;
   std::vector<double> q_, v_, work_, forces_;
+  std::vector<double> damped_q_;  // positions at which damping acts
   FemModel::Deformation at_;
 };
 

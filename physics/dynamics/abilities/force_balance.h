@@ -46,6 +46,11 @@ class ForceBalance {
   // step; prescribed motions reach their targets at constant velocity.
   virtual void Start(const BlockState& start, const BlockInputs& inputs, double h) = 0;
 
+  // Whether damping uses mean rates over the stage, which begins at the start of the step, as that of
+  // implicit Euler does. Damping then takes energy in any step; rules of higher order need the rates
+  // at the trial point.
+  virtual void UseMeanRates(bool /*uses*/) {}
+
   // Advance: q ← q ⊞ x, where x is a velocity times a time.
   // CalcDifference: x such that q0 ⊞ x = q1.
   virtual void Advance(std::span<const double> x, std::span<double> q) const = 0;

@@ -44,6 +44,10 @@ class BalanceBlocks {
   }
   const std::vector<double>& v_start() const { return v_start_; }
 
+  void UseMeanRates(bool uses) {
+    for (auto& balance : balances_) balance->UseMeanRates(uses);
+  }
+
   // q ← q ⊞ x, and x with q0 ⊞ x = q1, for all blocks that are not posed.
   void Advance(std::span<const double> x, std::span<double> q) const;
   void CalcDifference(std::span<const double> q0, std::span<const double> q1,

@@ -39,6 +39,9 @@ class SmoothBalance final : public solvers::SmoothSystem {
   void StartStage(std::span<const double> q_hat, std::span<const double> v_hat, double c,
                   double time);
 
+  // See ForceBalance.
+  void UseMeanRates(bool uses) { blocks_.UseMeanRates(uses); }
+
   // Places all blocks at v, without forces.
   void PlaceAll(std::span<const double> v);
   // Forces at the start of the step, for contact_forces() and row_forces(). Needs StartStage with

@@ -155,6 +155,7 @@ class SmoothStepper final : public Stepper {
                             : is_known                                ? *rule_
                                                                       : *first_rule_;
     is_euler_ = &rule == overlap_rule_;
+    balance_.UseMeanRates(is_euler_);
     points_.resize(rule.stages.size() + 1);
     Point& start = points_[0];
     start.v = balance_.v_start();

@@ -80,6 +80,21 @@ script:
   EXPECT_LT(balance.largest_gain, 1e-3 * balance.work);
 }
 
+// The rates at the end of a step would let damping compress the ball as it turns.
+TEST(SmoothEnergy, OfADampedBallThatSpinsFastIsNotGained) {
+  const Balance balance = RunScene(R"(
+bodies:
+  - name: ball
+    deformable:
+      mesh: {sphere: {radius: 0.04}, edge_length: 0.03}
+      velocity: {linear: [0, 0, 0], angular: [0, 0, 300]}   # 0.6 rad a step
+      material: {model: NEO_HOOKEAN, youngs_modulus: 2.0e6, poissons_ratio: 0.38, density: 650}
+      damping: {beta: 0.01}
+)");
+  EXPECT_LT(balance.change, 0);
+  EXPECT_LT(balance.largest_gain, 1e-3 * -balance.change);
+}
+
 TEST(SmoothEnergy, OfABoxThatLandsIsNeverGained) {
   const Balance balance = RunScene(R"(
 bodies:

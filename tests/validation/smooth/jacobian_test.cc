@@ -11,7 +11,7 @@ constexpr double kJacobianStep = 0.01;
 // A balance at the start of a scene, with all contacts of a given law.
 class Posed {
  public:
-  Posed(const std::string& bodies, bool is_anchored, bool is_barrier)
+  Posed(const std::string& bodies, bool is_anchored, bool is_barrier, bool uses_mean_rates = false)
       : world_(LoadWorld(absl::StrCat(
             "sleeping: false\nmethod: {smooth: {}}\ncontact: {margin: 0.004}\nbodies:\n", bodies))),
         stages_(world_.model(), Terms::kMass),
@@ -19,6 +19,7 @@ class Posed {
     const State& state = world_.state();
     EXPECT_TRUE(PoseStep({}, ThetaMethod(kJacobianStep), state, &stages_).ok());
     balance_.Start(stages_, state, kJacobianStep, &contacts_, 1);
+    balance_.UseMeanRates(uses_mean_rates);
     balance_.StartStage(state.q, state.v, 0, 0);
     v_.assign(state.v.begin(), state.v.end());
     v_.resize(balance_.size(), 0.0);
@@ -87,7 +88,7 @@ class Posed {
 
 void ExpectExactJacobian(const std::string& bodies, int min_contacts, bool is_barrier = false) {
   for (const bool is_anchored : {false, true}) {
-    Posed posed(bodies, is_anchored, is_barrier);
+    Posed posed(bodies, is_anchored, is_barrier, is_anchored);
     EXPECT_GE(posed.num_touching(), min_contacts);
     // a fixed sequence of directions
     std::uint64_t seed = 12345;
