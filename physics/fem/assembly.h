@@ -63,8 +63,8 @@ class StrainRateDamping {
   void AddForces(const FemModel& model, std::span<const double> q, std::span<const double> v,
                  std::vector<double>* residual) const;
 
-  // Adds the derivative of minus the forces along v = c a, q = `move` a, which is not symmetric: the
-  // blocks in the lower triangle to `lower`, the transposes of those above it to `upper`.
+  // Adds the derivative of minus the forces along v = c a, q = `move` a, which is not symmetric:
+  // the blocks in the lower triangle to `lower`, the transposes of those above it to `upper`.
   void Differentiate(const FemModel& model, std::span<const double> q, std::span<const double> v,
                      double c, double move, solvers::BlockMatrix* lower,
                      solvers::BlockMatrix* upper) const;

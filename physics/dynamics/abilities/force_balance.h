@@ -46,9 +46,9 @@ class ForceBalance {
   // step; prescribed motions reach their targets at constant velocity.
   virtual void Start(const BlockState& start, const BlockInputs& inputs, double h) = 0;
 
-  // Whether damping uses mean rates over the stage, which begins at the start of the step, as that of
-  // implicit Euler does. Damping then takes energy in any step; rules of higher order need the rates
-  // at the trial point.
+  // Whether damping uses mean rates over the stage, which then begins at the start of the step, as
+  // that of implicit Euler does. Damping then takes energy in any step; rules of higher order need
+  // the rates at the trial point.
   virtual void UseMeanRates(bool /*uses*/) {}
 
   // Advance: q ← q ⊞ x, where x is a velocity times a time.
