@@ -21,8 +21,8 @@ namespace pliant::physics {
 // constraints add unknown impulses p and an equation each, g(q) / c = 0. The unknowns are the
 // velocities of the blocks, in the order of StepBlocks::spaces, followed by p.
 //
-// Where a block has no EquationOfMotion, the only stage is that of implicit Euler over the whole
-// step.
+// A world with a block that has no EquationOfMotion is stepped by a single stage: that of implicit
+// Euler over the whole step.
 class SmoothBalance final : public solvers::SmoothSystem {
  public:
   explicit SmoothBalance(const Model& model);
@@ -109,8 +109,8 @@ class SmoothBalance final : public solvers::SmoothSystem {
 
   // the last residual
   std::vector<double> start_residual_, v_, x_, q_, a_, p_, travel_, of_block_;
-  // Those of a block's nodes start at the index of its first velocity; those of the contacts' own
-  // nodes follow after all velocities.
+  // The positions and velocities of a block's nodes start at the index of its first velocity. Those
+  // of the nodes that contacts have of their own follow after all velocities.
   std::vector<double> node_positions_, node_velocities_;
   std::vector<int> first_frame_, first_node_;
   std::vector<FrameMotion> frames_;

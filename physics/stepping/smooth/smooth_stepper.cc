@@ -96,7 +96,8 @@ class SmoothStepper final : public Stepper {
     timer.Lap(Phase::kSolve);
 
     report->energy.is_exact = is_euler_ && !options_.contact_at_end;
-    // where its energy is not judged; the parts of a divided step are not divided for this again
+    // This replaces the check of the energy for rules whose energy is not exact. The parts of a
+    // divided step are not divided for this again.
     if (report->reason == StopReason::kConverged && !report->energy.is_exact &&
         h > 0.75 * model_.time_step && IsFlung(h))
       report->End(StopReason::kResidual);

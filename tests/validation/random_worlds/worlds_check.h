@@ -57,8 +57,8 @@ inline WideLimits MakeWideLimits() {
 }
 
 // Under `smooth`, steps that would end with an overlap make contacts stiffer, which supplies energy
-// in one world of ten. In one of two hundred a single step does not converge, which may gain most
-// of the energy of the world; it counts as missed.
+// in one world of ten. In one world of two hundred a single step does not converge and gains
+// most of the energy; such a step counts as missed.
 inline WideLimits MakeSmoothLimits() {
   return {{}, {.gain = 3e-2, .total_gain = 5e-2, .overlap = 2e-3}, 10, false};
 }
