@@ -33,7 +33,7 @@ double CalcSuppliedWork(std::span<const double> v, const solvers::Impulses& impu
       work += blocks.steps[b]->CalcInputWork(blocks.spaces.Part(b, v));
 
   // b is the prescribed part of a contact's velocity
-  for (std::size_t c = 0; c < system.contacts.size(); ++c) {
+  for (std::size_t c = 0; c < impulses.contacts.size(); ++c) {
     work -= impulses.contacts[c].dot(system.contacts[c].bias);
     if (stages.impacts.is_any)
       work -= stages.impacts.impulses.contacts[c].dot(system.contacts[c].bias);

@@ -16,7 +16,8 @@ struct EnergyScratch {
 //
 // The work of an impulse is its product with the mean of the velocities at the start and at the
 // end, which is its change of the kinetic energy. Gravity counts as potential energy; friction,
-// limits and rigid joints supply no energy.
+// limits and rigid joints supply no energy. Without impulses of contacts, the work of
+// prescribed motions through contacts is left out.
 double CalcSuppliedWork(std::span<const double> v, const solvers::Impulses& impulses,
                         const StepStages& stages, EnergyScratch* scratch);
 

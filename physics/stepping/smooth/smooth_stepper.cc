@@ -364,11 +364,8 @@ class SmoothStepper final : public Stepper {
       work += h * force.force_W.dot(CalcPrescribedVelocity(point.a, end, force.p_W) -
                                     CalcPrescribedVelocity(point.b, end, force.p_W));
     }
-    const std::vector<Vector3d> of_contacts = std::move(impulses_.contacts);
-    impulses_.contacts.assign(contacts_.size(), Vector3d::Zero());
-    work += CalcSuppliedWork(balance_.v(), impulses_, stages_, &energy_);
-    impulses_.contacts = of_contacts;
-    return work;
+    const solvers::Impulses of_rows{{}, impulses_.rows};
+    return work + CalcSuppliedWork(balance_.v(), of_rows, stages_, &energy_);
   }
 
   // The prescribed part of a side's velocity at p_W [m/s].
