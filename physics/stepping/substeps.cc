@@ -156,13 +156,9 @@ class SubdividingStepper final : public Stepper {
 
   absl::Status Step(const Inputs& inputs, double h, State* state, StepReport* report) override {
     const auto start = std::chrono::steady_clock::now();
-    inner_->Describe(described());
     inner_->ReportWork(reports_work() || dissipates_);
     const std::int64_t step = state->step + 1;
-    // an exported problem is that of the whole step
-    const std::size_t first = described() != nullptr ? levels_.size() : 0;
-    if (absl::Status status = StepFrom(first, inputs, h, state, report); !status.ok())
-      return status;
+    if (absl::Status status = StepFrom(0, inputs, h, state, report); !status.ok()) return status;
     if (report->compromises[Compromise::kHalved] > 0) {
       state->step = step;
       if (h == model_.time_step) state->time = static_cast<double>(step) * h;
@@ -184,6 +180,8 @@ class SubdividingStepper final : public Stepper {
 
   absl::Status StepFrom(std::size_t depth, const Inputs& inputs, double h, State* state,
                         StepReport* report) {
+    // an exported problem is that of the whole step, even if halves replace it
+    inner_->Describe(depth == 0 ? described() : nullptr);
     if (depth == levels_.size()) return inner_->Step(inputs, h, state, report);
     Level& level = levels_[depth];
     level.start = *state;
@@ -200,18 +198,20 @@ class SubdividingStepper final : public Stepper {
     const std::size_t next = OverlapsDeeply(*report) ? levels_.size() : depth + 1;
     // If the step does not converge and neither does a half, give up: shorter steps may not
     // converge either. Halves of a step that gains energy may replace it without converging.
+    const bool gains = !(gain <= 0);
     for (const bool is_first : {true, false}) {
       StepReport* of_half = is_first ? &level.first : &level.second;
       const absl::Status half =
           StepFrom(next, is_first ? level.inputs : inputs, h / 2, &level.halved, of_half);
-      if (!half.ok() || (!is_whole && !of_half->converged)) {
+      if (!half.ok() || (!gains && !of_half->converged)) {
         ++report->compromises[Compromise::kHalvedInVain];
         return status;
       }
     }
     ScaleMemory(2, &level.halved);
     AddReport(level.second, 0.5, &level.first);
-    if (is_whole && CalcGain(level.start, level.halved, h, level.first) >= gain) {
+    const bool converges = !is_whole && level.first.converged;
+    if (!converges && CalcGain(level.start, level.halved, h, level.first) >= gain) {
       ++report->compromises[Compromise::kHalvedInVain];
       return status;
     }

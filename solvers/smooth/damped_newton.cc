@@ -16,9 +16,11 @@ using Eigen::VectorXd;
 constexpr double kShortening = 0.5;   // ρ
 constexpr double kSufficient = 1e-4;  // c1
 constexpr double kMinLength = 1e-6;   // of a step along Newton's direction
+// Length of a step below which regularised directions, which are shorter, are tried first.
+constexpr double kShortLength = 0.01;
 constexpr double kMaxForcing = 0.01;  // σ
-// Regularisations, relative to D⁻², that are tried in turn if Newton's direction is no descent
-// direction.
+// Regularisations, relative to D⁻², that are tried in turn if Newton's direction allows short steps
+// only.
 constexpr double kRegularisations[] = {1, 10, 100, 1e4};
 
 // Refinement of a linear solution: residual, relative to the right-hand side, below which it is not
@@ -199,7 +201,7 @@ void DampedNewton::Solve(SmoothSystem* system, std::span<const double> weights, 
   double norm = WeightedNorm(weights, r_), last = norm;
   const double target = options.tolerance * scale;
   result->residuals.push_back(norm / scale);
-  VectorXd scaled(n), x(n);
+  VectorXd scaled(n), x(n), regularised(n);
   for (; norm > target; ++result->iterations) {
     if (result->iterations == options.max_iterations) {
       result->reason = StopReason::kMaxIterations;
@@ -213,9 +215,9 @@ void DampedNewton::Solve(SmoothSystem* system, std::span<const double> weights, 
 
     double forcing = 0;
     bool is_found = false;
-    const auto search = [&] {
-      for (double length = 1; length >= kMinLength; length *= kShortening) {
-        for (std::size_t i = 0; i < n; ++i) trial_[i] = v[i] + length * x[i];
+    const auto search = [&](const VectorXd& direction, double min_length) {
+      for (double length = 1; length >= min_length; length *= kShortening) {
+        for (std::size_t i = 0; i < n; ++i) trial_[i] = v[i] + length * direction[i];
         if (!system->CalcResidual(trial_, r_trial_)) continue;
         const double trial_norm = WeightedNorm(weights, r_trial_);
         if (trial_norm > (1 - kSufficient * length * (1 - forcing)) * norm) continue;
@@ -237,16 +239,18 @@ void DampedNewton::Solve(SmoothSystem* system, std::span<const double> weights, 
       forcing = 0;
       is_solved = matrix_->SolveDirect(jacobian_, weights, scaled, &x);
     }
-    if (is_solved) is_found = search();
+    if (is_solved) is_found = search(x, kShortLength);
     const std::size_t plain = jacobian_.entries.size();
     for (const double factor : kRegularisations) {
       if (is_found) break;
       jacobian_.entries.resize(plain);
       for (std::size_t i = 0; i < n; ++i)
         jacobian_.Add(static_cast<int>(i), static_cast<int>(i), factor / (weights[i] * weights[i]));
-      if (matrix_->SolveDirect(jacobian_, weights, scaled, &x)) is_found = search();
+      if (matrix_->SolveDirect(jacobian_, weights, scaled, &regularised))
+        is_found = search(regularised, kShortLength);
       matrix_->is_factored = false;  // the factors are not those of J
     }
+    if (!is_found && is_solved) is_found = search(x, kMinLength);
     if (!is_found) {
       // the Jacobian belongs to the last residual that was computed
       system->CalcResidual(v, r_);

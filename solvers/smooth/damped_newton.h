@@ -42,10 +42,10 @@ struct NewtonResult {
   std::vector<double> residuals;  // at the start and after every iteration
 };
 
-// Newton's method with a backtracking line search on ‖D r‖ (larionov2023 §IV-C). If no step along
-// Newton's direction decreases it, the Jacobian is regularised with a multiple of D⁻². It has
-// converged if ‖D r‖ ≤ tolerance · scale, or is at the level of rounding. Keeps its memory and the
-// analysis of the last matrix.
+// Newton's method with a backtracking line search on ‖D r‖ (larionov2023 §IV-C). If only short
+// steps along Newton's direction decrease it, the Jacobian is regularised with a multiple of D⁻².
+// It has converged if ‖D r‖ ≤ tolerance · scale, or is at the level of rounding. Keeps its memory
+// and the analysis of the last matrix.
 class DampedNewton {
  public:
   DampedNewton();

@@ -22,7 +22,7 @@ inline constexpr PinnedHash kPinnedHashes[] = {
     {"nonsmooth hand", 120, "eed0a2451b0a42dcaacf3e9ddbf76981"},
     {"nonsmooth cube", 60, "185238468fb4ce687790d5830d5d370f"},
     {"maximal ball", 40, "36f2838c07a21c8a9e27fa896b60e9af"},
-    {"smooth cube", 40, "1d4e471d1e9d3417d8177fb896fcf99e"},
+    {"smooth cube", 40, "d2115481d1038ead1b58df8608083b25"},
     {"dough and liquid", 15, "f51b2d4945edb0c7acb74f68d66e075e"},
     {"inflated balls", 30, "02c0f9f65135d85119f2028756b6e26b"},
 };

@@ -156,6 +156,48 @@ TEST(Substeps, AreNotTakenUnderLimitsOfTheMethod) {
   EXPECT_GT(missed, 0);
 }
 
+// One Newton iteration does not suffice for the impact, whole or in halves. The halves gain no energy.
+TEST(Substeps, ReplaceAStepThatGainsEnergyEvenIfTheyDoNotConverge) {
+  const auto run = [](const std::string& max_substeps, bool* any_missed_halved) {
+    std::string scene = FastEllipsoid("max_substeps: " + max_substeps);
+    scene.replace(scene.find("corrective: {}"), 14, "smooth: {max_iterations: 1}");
+    scene.replace(scene.find("friction: 0"), 11, "friction: 0.5");
+    World world = LoadWorld(scene);
+    world.WatchEnergy(true);
+    double gain = 0;
+    for (int k = 0; k < 60; ++k) {
+      EXPECT_TRUE(world.Step().ok());
+      const StepReport& report = world.report();
+      gain = std::max(gain, report.energy.gain());
+      *any_missed_halved =
+          *any_missed_halved || (!report.converged && report.compromises[Compromise::kHalved] > 0);
+    }
+    return gain;
+  };
+  bool any_missed_halved = false;
+  EXPECT_GT(run("1", &any_missed_halved), 1);
+  EXPECT_FALSE(any_missed_halved);
+  EXPECT_LT(run("2", &any_missed_halved), 0.01);
+  EXPECT_TRUE(any_missed_halved);
+}
+
+TEST(Substeps, AreTakenWhereTheProblemIsDescribed) {
+  World plain = LoadWorld(FastEllipsoid("")), described = LoadWorld(FastEllipsoid(""));
+  ContactProblem problem;
+  described.Describe(&problem);
+  double halved = 0, of_whole = 0;
+  for (int k = 0; k < 60; ++k) {
+    ASSERT_TRUE(plain.Step().ok());
+    ASSERT_TRUE(described.Step().ok());
+    halved += plain.report().compromises[Compromise::kHalved];
+    of_whole += problem.h == 0.01;
+  }
+  EXPECT_GT(halved, 0);
+  EXPECT_EQ(of_whole, 60);
+  EXPECT_EQ(plain.state().q, described.state().q);
+  EXPECT_EQ(plain.state().v, described.state().v);
+}
+
 // Contacts that push bodies out of each other supply energy, in halves of a step as in the whole.
 TEST(Substeps, AreNotDividedFurtherWhileBodiesOverlapDeeply) {
   World world = LoadWorld(R"(
