@@ -72,17 +72,16 @@ ConvexProblem::Row Regularise(const ConstraintSystem::Row& constraint, const Con
   ConvexProblem::Row row{};
   row.lower = h * constraint.lower;
   row.upper = h * constraint.upper;
-  const double k = constraint.stiffness, d = constraint.damping;
   if (constraint.dry_friction) {
     row.R = options.sigma * w;
-  } else if (std::isinf(k)) {
+  } else if (std::isinf(constraint.stiffness)) {
     // the relaxation time is h, in addition to the step itself
     row.R = R;
     row.v_hat = -constraint.error / (2 * h);
   } else {
-    const double rate = h * k + d;
-    row.R = std::max(R, 1 / (h * rate));
-    row.v_hat = (constraint.feedforward + d * constraint.target_rate - k * constraint.error) / rate;
+    const auto [offset, slope] = constraint.CalcForce(h);
+    row.R = std::max(R, 1 / (h * slope));
+    row.v_hat = offset / slope;
   }
   return row;
 }

@@ -151,10 +151,9 @@ class CorrectiveStepper final : public Stepper {
       scalar->gap = row.error;
       return;
     }
-    const double rate = h * row.stiffness + row.damping;
-    scalar->compliance = std::max(scalar->compliance, 1 / (h * rate));
-    scalar->gap =
-        -h * (row.feedforward + row.damping * row.target_rate - row.stiffness * row.error) / rate;
+    const auto [offset, slope] = row.CalcForce(h);
+    scalar->compliance = std::max(scalar->compliance, 1 / (h * slope));
+    scalar->gap = -h * offset / slope;
   }
 
   // Moves springs and drives that act on a single block into its A while they are within their

@@ -105,10 +105,9 @@ NonsmoothProblem::Row MakeRow(const ConstraintSystem::Row& row, double h) {
     made.gap = row.error;
     return made;
   }
-  const double rate = h * row.stiffness + row.damping;
-  made.compliance = h / rate;
-  made.gap =
-      -h * (row.feedforward + row.damping * row.target_rate - row.stiffness * row.error) / rate;
+  const auto [offset, slope] = row.CalcForce(h);
+  made.compliance = h / slope;
+  made.gap = -h * offset / slope;
   return made;
 }
 

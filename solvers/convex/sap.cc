@@ -5,20 +5,18 @@
 #include <span>
 #include <utility>
 
-#include "solvers/convex/by_group.h"
-#include "solvers/convex/contact_jacobian.h"
 #include "solvers/convex/contact_lanes.h"
-#include "solvers/convex/coupled_parts.h"
 #include "solvers/convex/evaluated_terms.h"
-#include "solvers/convex/sparse_hessian.h"
-#include "solvers/linalg/block_cholesky.h"
+#include "solvers/hessian/by_group.h"
+#include "solvers/hessian/contact_jacobian.h"
+#include "solvers/hessian/dense_hessian.h"
+#include "solvers/hessian/sparse_hessian.h"
 #include "solvers/linalg/dense.h"
 #include "solvers/linalg/parallel.h"
 
 namespace pliant::solvers {
 
 using Eigen::Vector3d;
-using Matrix6d = Eigen::Matrix<double, 6, 6>;
 
 namespace {
 
@@ -181,18 +179,6 @@ struct SapSolver::Workspace {
   }
 
  private:
-  // A of a block in the rows of part i and columns of part j; −1 if the parts belong to different
-  // blocks, where A is zero.
-  struct Piece {
-    int block, i, j;
-    BlockCholesky::Place place;
-  };
-  // Place of a block's A with its velocities in the order of its parts.
-  struct ByParts {
-    std::size_t values;
-    bool is_copy;  // in A_by_parts_
-  };
-
   int num_contacts() const { return static_cast<int>(problem_->contacts.size()); }
 
   // Calls f for every block, or every contact, in parallel if there are many. The result is the
@@ -435,19 +421,28 @@ struct SapSolver::Workspace {
 
   bool SolveDense(bool is_factored) {
     if (!analysed_) {
-      AnalyseHessian();
+      hessian_.Analyse(*island_, jacobian_, terms_.tangents());
+      analysed_ = true;
     } else if (!terms_.empty()) {
-      OrderBlocksByParts();
+      hessian_.UpdateTangents();
     }
-    parts_.Gather(gradient_.data(), permuted_.data());
-    for (int i = 0; i < n_; ++i) permuted_[i] = -permuted_[i];
-    const std::span<double> solution(permuted_.data(), static_cast<std::size_t>(n_));
+    for (int i = 0; i < n_; ++i) dv_[i] = -gradient_[i];
+    const std::span<double> solution(dv_.data(), static_cast<std::size_t>(n_));
     if (is_factored) {
       hessian_.Solve(solution);
-    } else if (!hessian_.FactorAndSolve([this](int panel) { FillHessian(panel); }, solution)) {
-      return false;
+      return true;
     }
-    parts_.Scatter(permuted_.data(), dv_.data());
+    const auto weigh = [this](int c, Eigen::Matrix3d* G) { return FindWeight(c, G); };
+    const auto weigh_row = [this](int k) {
+      return row_is_free_[k] ? 1 / problem_->rows[k].R : 0.0;
+    };
+    return hessian_.FactorAndSolve({weigh, weigh_row}, solution);
+  }
+
+  // G of a contact; false if it is open.
+  bool FindWeight(int contact, Eigen::Matrix3d* G) const {
+    if (contacts_.is_open(contact)) return false;
+    *G = contacts_.G(contact);
     return true;
   }
 
@@ -456,11 +451,7 @@ struct SapSolver::Workspace {
     analysed_ = true;
     if (!is_factored) {
       sparse_hessian_.Start(terms_.tangents());
-      sparse_hessian_.AddContacts([this](int c, Eigen::Matrix3d* G) {
-        if (contacts_.is_open(c)) return false;
-        *G = contacts_.G(c);
-        return true;
-      });
+      sparse_hessian_.AddContacts([this](int c, Eigen::Matrix3d* G) { return FindWeight(c, G); });
       for (std::size_t k = 0; k < row_is_free_.size(); ++k)
         if (row_is_free_[k]) sparse_hessian_.AddRow(static_cast<int>(k), 1 / problem_->rows[k].R);
       if (SolveIteratively(residual)) return true;
@@ -485,156 +476,6 @@ struct SapSolver::Workspace {
     is_inexact_ = sparse_hessian_.SolveIteratively({permuted_.data(), size}, kDirectionTolerance,
                                                    max_products, {dv_.data(), size});
     return is_inexact_;
-  }
-
-  // Analyses the couplings by contacts and rows, whether or not they carry an impulse now.
-  void AnalyseHessian() {
-    parts_.Find(*island_);
-    hessian_.Analyze(parts_.sizes(), parts_.couplings());
-
-    // contributions to each panel: blocks of A or zero, then the products of contacts and of rows,
-    // by their right entries
-    pieces_.clear();
-    piece_starts_.assign(1, 0);
-    for (int panel = 0; panel < hessian_.num_panels(); ++panel) {
-      hessian_.ForEachKept(panel, [&](int i, int j) {
-        const int block = parts_.block_of_part(i);
-        pieces_.push_back(
-            {block == parts_.block_of_part(j) ? block : -1, i, j, hessian_.Find(i, j)});
-      });
-      piece_starts_.push_back(static_cast<int>(pieces_.size()));
-    }
-    OrderBlocksByParts();
-    places_.clear();
-    products_.Start();
-    const auto panel_of = [this](int first) { return hessian_.panel_of(parts_.part_of(first)); };
-    for (int c = 0; c < num_contacts(); ++c) {
-      const int begin = jacobian_.first_entry(c), end = jacobian_.first_entry(c + 1);
-      for (int right = begin; right < end; ++right) {
-        products_.Add(panel_of(jacobian_.first_of(right)), {c, right, places_.size()});
-        for (int left = begin; left < end; ++left)
-          places_.push_back(FindHessian(jacobian_.first_of(left), jacobian_.first_of(right)));
-      }
-    }
-    products_.Sort(hessian_.num_panels());
-    row_products_.Start();
-    for (int k = 0; k < island_->num_rows(); ++k) {
-      const ConstraintSystem::Row& row = island_->row(k);
-      for (int right = row.first_entry; right < row.first_entry + row.num_entries; ++right)
-        row_products_.Add(panel_of(island_->first_of(island_->system->entries[right])),
-                          {k, right, 0});
-    }
-    row_products_.Sort(hessian_.num_panels());
-    analysed_ = true;
-  }
-
-  // Place of H in the rows from velocity `left` and the columns from `right`; null if only its
-  // transpose is stored.
-  BlockCholesky::Place FindHessian(int left, int right) {
-    const int i = parts_.part_of(left), j = parts_.part_of(right);
-    const int row = parts_.row_of(left), column = parts_.row_of(right);
-    if (i == j ? row < column : !hessian_.IsKept(i, j)) return {nullptr, 0};
-    BlockCholesky::Place place = hessian_.Find(i, j);
-    place.values += row + std::size_t(column) * place.stride;
-    return place;
-  }
-
-  // Copies A of the blocks that are split in the order of their parts, so that filling H reads
-  // contiguous memory.
-  void OrderBlocksByParts() {
-    by_parts_.resize(island_->num_blocks());
-    std::size_t size = 0;
-    for (int b = 0; b < island_->num_blocks(); ++b) {
-      const int first = parts_.first_part(b), count = parts_.first_part(b + 1) - first;
-      by_parts_[b] = {size, count > 1 || parts_.runs(first).size() > 1};
-      const std::size_t block_size = island_->block(b).size;
-      if (by_parts_[b].is_copy) size += block_size * block_size;
-    }
-    A_by_parts_.resize(size);
-    ForEachBlock([this](int b) {
-      if (!by_parts_[b].is_copy) return;
-      const std::span<const double> A = terms_.tangents()[b].dense;
-      const int first = island_->first_of_block(b), block_size = island_->block(b).size;
-      double* to = &A_by_parts_[by_parts_[b].values];
-      const int begin = parts_.first_part(b), end = parts_.first_part(b + 1);
-      for (int j = begin; j < end; ++j) {
-        for (const CoupledParts::Run& across : parts_.runs(j)) {
-          for (int c = 0; c < across.size; ++c) {
-            const double* column = A.data() + std::size_t(across.first - first + c) * block_size;
-            for (int i = begin; i < end; ++i) {
-              for (const CoupledParts::Run& down : parts_.runs(i))
-                to = std::copy_n(column + down.first - first, down.size, to);
-            }
-          }
-        }
-      }
-    });
-  }
-
-  // Copies A in the rows of part i and columns of part j to H; zero between different blocks.
-  void CopyToHessian(const Piece& piece) {
-    const BlockCholesky::Place& place = piece.place;
-    const int rows = parts_.sizes()[piece.i], columns = parts_.sizes()[piece.j];
-    if (piece.block < 0) {
-      for (int c = 0; c < columns; ++c)
-        std::fill_n(place.values + std::size_t(c) * place.stride, rows, 0.0);
-      return;
-    }
-    const int size = island_->block(piece.block).size;
-    const ByParts& by_parts = by_parts_[piece.block];
-    const double* A = by_parts.is_copy ? &A_by_parts_[by_parts.values]
-                                       : terms_.tangents()[piece.block].dense.data();
-    if (size == 6 && rows == 6) {
-      // a rigid body
-      Eigen::Map<Matrix6d, 0, Eigen::OuterStride<>>(
-          place.values, Eigen::OuterStride<>(place.stride)) = Eigen::Map<const Matrix6d>(A);
-      return;
-    }
-    A += parts_.offset(piece.i) + std::size_t(parts_.offset(piece.j)) * size;
-    for (int c = 0; c < columns; ++c) {
-      // only the lower triangle of a diagonal block
-      const int skip = piece.i == piece.j ? c : 0;
-      std::copy_n(A + std::size_t(c) * size + skip, rows - skip,
-                  place.values + std::size_t(c) * place.stride + skip);
-    }
-  }
-
-  // Fills the lower triangle of a panel. Entries above the diagonal may be written too, but are not
-  // read. Called for several panels in parallel.
-  void FillHessian(int panel) {
-    for (int p = piece_starts_[panel]; p < piece_starts_[panel + 1]; ++p) CopyToHessian(pieces_[p]);
-    int last = -1;
-    Eigen::Matrix3d G;
-    thread_local ContactJacobian::Weighed weighed;
-    for (const Product& product : products_.of(panel)) {
-      if (contacts_.is_open(product.constraint)) continue;
-      if (product.constraint != last) G = contacts_.G(product.constraint);
-      last = product.constraint;
-      const BlockCholesky::Place* place = &places_[product.first_place];
-      jacobian_.Weigh(product.right, G, &weighed);
-      const int begin = jacobian_.first_entry(product.constraint),
-                end = jacobian_.first_entry(product.constraint + 1);
-      for (int left = begin; left < end; ++left, ++place)
-        if (place->values != nullptr) jacobian_.AddProduct(left, weighed, *place);
-    }
-    for (const Product& product : row_products_.of(panel)) {
-      if (!row_is_free_[product.constraint]) continue;
-      const double R = problem_->rows[product.constraint].R;
-      const ConstraintSystem& system = *island_->system;
-      const IslandView::Entry& right = system.entries[product.right];
-      for (const IslandView::Entry& left : system.entries_of(island_->row(product.constraint))) {
-        const BlockCholesky::Place place =
-            FindHessian(island_->first_of(left), island_->first_of(right));
-        if (place.values == nullptr) continue;
-        const double* K = system.J(left);
-        for (int j = 0; j < right.columns; ++j) {
-          const double GJ = system.J(right)[j] / R;
-          if (GJ == 0) continue;
-          double* target = place.values + std::size_t(j) * place.stride;
-          for (int i = 0; i < left.columns; ++i) target[i] += K[i] * GJ;
-        }
-      }
-    }
   }
 
   // Returns ℓ′ along Δv, and ℓ″ in `curvature`; at α = 0 without that of the momentum terms.
@@ -738,21 +579,8 @@ struct SapSolver::Workspace {
     int contact, entry;
   };
   ByGroup<Touch> touching_;  // by block
-  BlockCholesky hessian_;
+  DenseHessian hessian_;
   SparseHessian sparse_hessian_;
-  CoupledParts parts_;
-  // JᵀGJ of a contact or row in the columns of its entry `right`, an index into jacobian_ for a
-  // contact and into the system's entries for a row.
-  struct Product {
-    int constraint, right;
-    std::size_t first_place;  // of a contact's entries, in places_
-  };
-  std::vector<Piece> pieces_;  // by panel
-  std::vector<int> piece_starts_;
-  std::vector<ByParts> by_parts_;
-  std::vector<double> A_by_parts_;
-  ByGroup<Product> products_, row_products_;
-  std::vector<BlockCholesky::Place> places_;
   std::vector<double> row_rate_, row_change_, row_gamma_;
   std::vector<char> row_is_free_,
       previous_row_is_free_;  // whether the row's impulse was not clamped to its bounds

@@ -93,57 +93,13 @@ void ConeNewton::MultiplyRows(std::span<const double> z, std::span<double> y) {
   rows_->Multiply(padded_.data(), y.data());
 }
 
-// Lists the contributions to each panel of the factor, whether or not they carry a force.
 void ConeNewton::Analyse() {
-  const NonsmoothProblem& problem = *problem_;
-  sizes_.clear();
-  couplings_.clear();
-  found_.clear();
-  const IslandView& island = problem.island;
-  for (const int b : island.blocks) sizes_.push_back(island.system->blocks[b].size);
-  island.ForEachConstraint([&](std::span<const IslandView::Entry> entries, int /*height*/) {
-    for (std::size_t a = 0; a < entries.size(); ++a) {
-      for (std::size_t b = 0; b < a; ++b) {
-        const int i = island.block_of(entries[a]), j = island.block_of(entries[b]);
-        if (i != j) couplings_.emplace_back(std::min(i, j), std::max(i, j));
-      }
-    }
-  });
-  std::sort(couplings_.begin(), couplings_.end());
-  couplings_.erase(std::unique(couplings_.begin(), couplings_.end()), couplings_.end());
-  hessian_.Analyze(sizes_, couplings_);
-
-  const int num_contacts = island.num_contacts();
-  for (int b = 0; b < island.num_blocks(); ++b)
-    found_.push_back({hessian_.panel_of(b), num_contacts + b, nullptr, nullptr});
-  rows_of_contacts_.clear();
-  const auto add = [&](int source, std::span<const IslandView::Entry> entries) {
-    for (const IslandView::Entry& left : entries) {
-      const std::size_t rows = rows_of_contacts_.size();
-      if (source >= 0) {
-        const double* J = island.system->J(left);
-        for (int r = 0; r < 3; ++r)
-          for (int i = 0; i < left.columns; ++i) rows_of_contacts_.push_back(J[3 * i + r]);
-      }
-      for (const IslandView::Entry& right : entries) {
-        // only the lower triangle of a diagonal block is needed
-        const int i = island.block_of(left), j = island.block_of(right);
-        const bool is_kept = i == j ? left.first >= right.first : hessian_.IsKept(i, j);
-        if (is_kept) found_.push_back({hessian_.panel_of(j), source, &left, &right, rows});
-      }
-    }
-  };
-  for (int c = 0; c < num_contacts; ++c) add(c, island.system->entries_of(island.contact(c)));
-  for (int k = 0; k < island.num_rows(); ++k) add(-1 - k, island.system->entries_of(island.row(k)));
-  // counting sort by panel, stable within each
-  first_piece_.assign(hessian_.num_panels() + 1, 0);
-  for (const Piece& piece : found_) ++first_piece_[piece.panel + 1];
-  for (int p = 0; p < hessian_.num_panels(); ++p) first_piece_[p + 1] += first_piece_[p];
-  pieces_.resize(found_.size());
-  for (const Piece& piece : found_) pieces_[first_piece_[piece.panel]++] = piece;
-  // each start has advanced to the next one's
-  std::shift_right(first_piece_.begin(), first_piece_.end(), 1);
-  first_piece_.front() = 0;
+  const IslandView& island = problem_->island;
+  jacobian_.Start(island);
+  for (int c = 0; c < island.num_contacts(); ++c) jacobian_.Fill(c);
+  masses_.clear();
+  for (int b = 0; b < island.num_blocks(); ++b) masses_.push_back(island.block(b).A);
+  hessian_.Analyse(island, jacobian_, masses_);
 }
 
 void ConeNewton::SetScales(double proximal) {
@@ -213,55 +169,15 @@ void ConeNewton::Evaluate(const std::vector<double>* speeds, Point* point) {
   point->size = Norm(scratch_);
 }
 
-void ConeNewton::FillPanel(int panel, const Point& at) {
-  hessian_.Clear(panel);
-  const NonsmoothProblem& problem = *problem_;
-  const int num_contacts = static_cast<int>(problem.contacts.size());
-  for (int p = first_piece_[panel]; p < first_piece_[panel + 1]; ++p) {
-    const Piece& piece = pieces_[p];
-    if (piece.source >= num_contacts) {
-      const int b = piece.source - num_contacts;
-      const IslandView::Block& block = problem.island.block(b);
-      const BlockCholesky::Place place = hessian_.Find(b, b);
-      for (int j = 0; j < block.size; ++j) {
-        for (int i = j; i < block.size; ++i)
-          place.values[j * place.stride + i] += block.A.dense[std::size_t(j) * block.size + i];
-      }
-      continue;
-    }
-    const IslandView::Entry &left = *piece.left, &right = *piece.right;
-    const double* I = problem.island.system->J(right);
-    const int row_block = problem.island.block_of(left),
-              column_block = problem.island.block_of(right);
-    if (piece.source < 0) {
-      const double K = problem.h * at.row_K[-1 - piece.source];
-      if (K == 0) continue;
-      const double* J = problem.island.system->J(left);
-      const BlockCholesky::Place place = hessian_.Find(row_block, column_block);
-      for (int j = 0; j < right.columns; ++j) {
-        double* column = place.values + (right.first + j) * std::size_t(place.stride) + left.first;
-        for (int i = 0; i < left.columns; ++i) column[i] += K * J[i] * I[j];
-      }
-      continue;
-    }
-    const Matrix3d& K = at.K[piece.source];
-    if (K(2, 2) == 0) continue;
-    const BlockCholesky::Place place = hessian_.Find(row_block, column_block);
-    const double* J = &rows_of_contacts_[piece.rows];
-    const int count = left.columns;
-    for (int j = 0; j < right.columns; ++j) {
-      const Vector3d KI = problem.h * (K * Eigen::Map<const Vector3d>(I + 3 * j));
-      double* column = place.values + (right.first + j) * std::size_t(place.stride) + left.first;
-      // only the lower triangle of a diagonal block
-      for (int i = &left == &right ? j : 0; i < count; ++i)
-        column[i] += J[i] * KI[0] + J[count + i] * KI[1] + J[2 * count + i] * KI[2];
-    }
-  }
-}
-
 bool ConeNewton::FactorAt(const Point& at, std::span<double> x) {
   ++iterations_;
-  return hessian_.FactorAndSolve([&](int panel) { FillPanel(panel, at); }, x);
+  const double h = problem_->h;
+  const auto weigh = [&](int c, Matrix3d* G) {
+    *G = h * at.K[c];
+    return at.K[c](2, 2) != 0;
+  };
+  const auto weigh_row = [&](int k) { return h * at.row_K[k]; };
+  return hessian_.FactorAndSolve({weigh, weigh_row}, x);
 }
 
 // y ← y + h Jᵀ K μ e_n t̂ᵀ J x, which the factored A + h Jᵀ K J lacks.

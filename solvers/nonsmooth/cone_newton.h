@@ -6,9 +6,9 @@
 
 #include <Eigen/Core>
 
-#include "solvers/linalg/block_cholesky.h"
+#include "solvers/hessian/contact_jacobian.h"
+#include "solvers/hessian/dense_hessian.h"
 #include "solvers/nonsmooth/packed_rows.h"
-#include "solvers/problem/constraint_system.h"
 
 namespace pliant::solvers {
 
@@ -47,13 +47,6 @@ class ConeNewton {
     double size = 0;  // ‖residual‖ in the norm of A⁻¹
     double cost = 0;  // its gradient is the residual while ‖u_t‖ is held fixed
   };
-  struct Piece {
-    int panel;
-    int source;  // contact, or −1 − row; or number of contacts + block
-    const ConstraintSystem::Entry *left, *right;  // of a contact or row
-    std::size_t rows = 0;                         // of `left` in rows_of_contacts_
-  };
-
   bool FactorMasses();
   // z ← A⁻¹ z, and z ← L⁻¹ z with A = L Lᵀ
   void SolveMasses(std::span<double> z) const;
@@ -68,7 +61,6 @@ class ConeNewton {
   void SetScales(double proximal);
   // Computes γ, K and the residual at point->v. `speeds`, if given, replace ‖u_t‖.
   void Evaluate(const std::vector<double>* speeds, Point* point);
-  void FillPanel(int panel, const Point& at);
   bool FactorAt(const Point& at, std::span<double> x);
   void AddCoupling(const Point& at, std::span<const double> x, std::span<double> y);
   // x ← −H⁻¹ residual
@@ -81,13 +73,10 @@ class ConeNewton {
   std::vector<double> padded_;          // velocities, padded for PackedRows
   std::vector<double> factors_;         // Cholesky factors of the blocks of A
   std::vector<std::size_t> factor_of_;  // by block
-  BlockCholesky hessian_;
-  std::vector<int> sizes_;
-  std::vector<std::pair<int, int>> couplings_;
-  std::vector<Piece> found_, pieces_;     // by contacts, and by panels
-  std::vector<double> rows_of_contacts_;  // J of the entries of contacts, row by row
-  std::vector<int> first_piece_;          // of each panel
-  std::vector<double> force_, R_;         // of contacts, then rows
+  ContactJacobian jacobian_;
+  std::vector<SchurComplement> masses_;  // A, by block
+  DenseHessian hessian_;
+  std::vector<double> force_, R_;  // of contacts, then rows
   std::vector<double> v_star_, rates_, scratch_, step_, product_, speeds_;
   std::vector<std::vector<double>> basis_;
   Point now_, trial_, best_;

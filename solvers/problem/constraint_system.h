@@ -72,6 +72,15 @@ struct ConstraintSystem {
     double lower = -std::numeric_limits<double>::infinity();     // [N], [N·m]
     double upper = std::numeric_limits<double>::infinity();
     bool dry_friction = false;  // holds r at zero within the bounds; k and d are not read
+
+    // The force at the end of a step, offset − slope · r, of a row of finite stiffness that is
+    // within its bounds.
+    struct LinearForce {
+      double offset, slope;  // [N], [N·s/m]
+    };
+    LinearForce CalcForce(double h) const {
+      return {feedforward + damping * target_rate - stiffness * error, h * stiffness + damping};
+    }
   };
 
   double h = 0;            // [s]

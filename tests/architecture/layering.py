@@ -9,8 +9,8 @@ from collections import defaultdict
 
 import ratchet
 
-SOLVERS = ["solvers/linalg", "solvers/problem", "solvers/convex", "solvers/delassus", "solvers/corrective",
-           "solvers/nonsmooth", "solvers/smooth"]
+SOLVERS = ["solvers/linalg", "solvers/problem", "solvers/hessian", "solvers/convex", "solvers/delassus",
+           "solvers/corrective", "solvers/nonsmooth", "solvers/smooth"]
 PHYSICS = [f"physics/{room}" for room in
            ("spatial", "geometry", "dynamics", "rigid", "fem", "contact", "control", "stepping", "world", "scene",
             "bodies", "mpm")]
@@ -21,10 +21,11 @@ PHYSICS = [f"physics/{room}" for room in
 ROOMS = {
     "solvers/linalg": [],
     "solvers/problem": ["solvers/linalg"],
-    "solvers/convex": ["solvers/linalg", "solvers/problem"],
+    "solvers/hessian": ["solvers/linalg", "solvers/problem"],
+    "solvers/convex": ["solvers/linalg", "solvers/problem", "solvers/hessian"],
     "solvers/delassus": ["solvers/linalg"],
     "solvers/corrective": ["solvers/linalg", "solvers/delassus", "solvers/problem"],
-    "solvers/nonsmooth": ["solvers/linalg", "solvers/problem"],
+    "solvers/nonsmooth": ["solvers/linalg", "solvers/problem", "solvers/hessian"],
     "solvers/smooth": ["solvers/linalg", "solvers/problem"],
     "physics/spatial": [],
     "physics/geometry": ["physics/spatial", "solvers/linalg"],

@@ -20,7 +20,7 @@ inline constexpr PinnedHash kPinnedHashes[] = {
     {"soft rings", 40, "b6c135818f96cdd7f1548a27c38608d5"},
     {"corrective cube", 60, "86f0d88d789c2bf07738ec239fd21879"},
     {"nonsmooth hand", 120, "eed0a2451b0a42dcaacf3e9ddbf76981"},
-    {"nonsmooth cube", 60, "185238468fb4ce687790d5830d5d370f"},
+    {"nonsmooth cube", 60, "63b89b8a64e69edd7b40de6f07fae2c0"},
     {"maximal ball", 40, "36f2838c07a21c8a9e27fa896b60e9af"},
     {"smooth cube", 40, "d2115481d1038ead1b58df8608083b25"},
     {"dough and liquid", 15, "f51b2d4945edb0c7acb74f68d66e075e"},

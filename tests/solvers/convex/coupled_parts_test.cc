@@ -1,4 +1,4 @@
-#include "solvers/convex/coupled_parts.h"
+#include "solvers/hessian/coupled_parts.h"
 
 #include <cmath>
 #include <numeric>

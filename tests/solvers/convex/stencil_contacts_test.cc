@@ -6,7 +6,7 @@
 #include <Eigen/Dense>
 #include <gtest/gtest.h>
 
-#include "solvers/convex/sparse_hessian.h"
+#include "solvers/hessian/sparse_hessian.h"
 #include "tests/solvers/convex/random_bodies.h"
 
 namespace pliant::solvers {

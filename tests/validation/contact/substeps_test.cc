@@ -156,7 +156,8 @@ TEST(Substeps, AreNotTakenUnderLimitsOfTheMethod) {
   EXPECT_GT(missed, 0);
 }
 
-// One Newton iteration does not suffice for the impact, whole or in halves. The halves gain no energy.
+// One Newton iteration does not suffice for the impact, whole or in halves. The halves gain no
+// energy.
 TEST(Substeps, ReplaceAStepThatGainsEnergyEvenIfTheyDoNotConverge) {
   const auto run = [](const std::string& max_substeps, bool* any_missed_halved) {
     std::string scene = FastEllipsoid("max_substeps: " + max_substeps);

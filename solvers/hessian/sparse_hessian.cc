@@ -1,4 +1,4 @@
-#include "solvers/convex/sparse_hessian.h"
+#include "solvers/hessian/sparse_hessian.h"
 
 #include <algorithm>
 #include <compare>

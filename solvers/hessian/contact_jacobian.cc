@@ -1,4 +1,4 @@
-#include "solvers/convex/contact_jacobian.h"
+#include "solvers/hessian/contact_jacobian.h"
 
 #include <immintrin.h>
 
