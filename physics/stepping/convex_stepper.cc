@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -38,21 +39,28 @@ constexpr double kImpactOverlap = 2e-6;
 // separate at half of it.
 constexpr double kImpactSpeed = 5e-4;
 
-// Regularisation of a contact: near-rigid, or its own compliance if that is larger. A near-rigid
-// contact leaves the fraction R/w of the approach speed. `impact`: speed at which the bodies would
-// overlap without it, beyond the speed that gravity adds in a step [m/s].
-Vector3d Regularisation(const ConstraintSystem::Contact& contact, double beta, double sigma,
-                        double impact, double h) {
-  const double w = std::sqrt(contact.W.squaredNorm()) / 3;
-  const double compliant = std::isfinite(contact.stiffness)
-                               ? 1 / (h * contact.stiffness * (h + contact.relaxation_time))
-                               : 0;
-  const double R_t = sigma * w;
-  double R_n = solvers::NearRigid(w, beta);
+// Regularisation by a contact's own compliance.
+double OwnRegularisation(const ConstraintSystem::Contact& contact, double h) {
+  return std::isfinite(contact.stiffness)
+             ? 1 / (h * contact.stiffness * (h + contact.relaxation_time))
+             : 0;
+}
+
+// Regularisation of a contact under a load: near-rigid, or its own if that is larger.
+Vector3d LoadRegularisation(const ConstraintSystem::Contact& contact, double beta, double sigma,
+                            double h) {
+  const double w = solvers::CalcMeanCompliance(contact.W), R_t = sigma * w;
+  return {R_t, R_t, std::max(solvers::NearRigid(w, beta), OwnRegularisation(contact, h))};
+}
+
+// Normal regularisation that a contact has at most in an impact, since a near-rigid contact leaves
+// the fraction R/w of the approach speed. `impact`: speed at which the bodies would overlap without
+// the contact, beyond the speed that gravity adds in a step [m/s].
+double ImpactRegularisation(const ConstraintSystem::Contact& contact, double impact, double h) {
   // slower impacts leave less anyway, also where the bodies cannot move along the normal (W_nn = 0)
   const double through = std::min(kImpactOverlap / h, kImpactSpeed);
-  if (impact > through) R_n = std::min(R_n, contact.W(2, 2) * through / impact);
-  return {R_t, R_t, std::max(R_n, compliant)};
+  if (!(impact > through)) return std::numeric_limits<double>::infinity();
+  return std::max(contact.W(2, 2) * through / impact, OwnRegularisation(contact, h));
 }
 
 // R_n of an impact, relative to that under a load, below which it is solved in two stages, and the
@@ -182,16 +190,16 @@ class ConvexStepper final : public Stepper {
       const double impact = -CalcContactVelocity(system, c, system.v_star).z() -
                             std::max(0.0, contact.gap) / h - by_load;
       const double beta = FindBeta(stages_.contacts.points[c]);
-      const Vector3d under_load = Regularisation(contact, beta, options.sigma, 0, h);
+      const Vector3d under_load = LoadRegularisation(contact, beta, options.sigma, h);
       const double relaxation = h + contact.relaxation_time,
                    borne = under_load.z() * last.z() * relaxation, overlap = -contact.gap;
       // a contact under a load that outweighs the impact keeps its compliance: changing it in every
       // step would keep light bodies between heavy ones in motion
-      const double w = std::sqrt(contact.W.squaredNorm()) / 3;
+      const double w = solvers::CalcMeanCompliance(contact.W);
       const bool bears = overlap > kBearing * borne && w * last.z() > impact;
       added.R = under_load;
       if (impact > 0 && !bears) {
-        const double R_n = Regularisation(contact, beta, options.sigma, impact, h).z();
+        const double R_n = std::min(under_load.z(), ImpactRegularisation(contact, impact, h));
         if (R_n < kHardImpact * under_load.z()) {
           work->impacts.emplace_back(static_cast<int>(problem.contacts.size()) - 1, R_n);
         } else {
@@ -379,7 +387,7 @@ class ConvexStepper final : public Stepper {
     double worst = 0;
     for (std::size_t c = 0; c < stages_.system.contacts.size(); ++c) {
       const ConstraintSystem::Contact& contact = stages_.system.contacts[c];
-      const double w = std::sqrt(contact.W.squaredNorm()) / 3;
+      const double w = solvers::CalcMeanCompliance(contact.W);
       const double v_n =
           CalcContactVelocity(stages_.system, static_cast<int>(c), solution_.v_participating).z();
       const double open = (contact.gap + contact.allowed_overlap) / h + v_n;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <optional>
 
+#include "solvers/problem/near_rigid.h"
+
 namespace pliant::physics {
 namespace {
 
@@ -42,7 +44,7 @@ void MakeFreeProblem(const IslandView& island, ConvexProblem* problem) {
   for (int c = 0; c < island.num_contacts(); ++c) {
     ConvexProblem::Contact& made = problem->contacts.emplace_back();
     made.R = Vector3d::Constant(kImpactRegularisation *
-                                std::sqrt(island.contact(c).W.squaredNorm()) / 3);
+                                solvers::CalcMeanCompliance(island.contact(c).W));
     made.v_hat = Vector3d(0, 0, kOpen);
     made.friction = island.contact(c).friction;
   }
@@ -65,7 +67,7 @@ void SolvePosed(const IslandView& island, const ConstraintSystem& system, Impact
 
 bool HasMatrices(const IslandView& island) {
   for (int b = 0; b < island.num_blocks(); ++b)
-    if (island.block(b).num_masses > 0) return false;
+    if (island.block(b).is_in_compliance_form()) return false;
   return true;
 }
 
@@ -79,16 +81,17 @@ class ImpactSolver {
         scratch_(*scratch),
         h_(stages->system.h) {}
 
-  // Returns whether all collisions of an island were followed.
+  // Returns whether all collisions of an island were followed, each as far as it should be.
   bool Solve(const IslandView& island) {
     island_ = &island;
+    is_cut_ = false;
     if (!HasMatrices(island) || !HasRestitution()) return true;
     FindFreeMotion();
     const int limit = kMaxImpactsPerContact * island.num_contacts();
     double t = 0;
     for (int k = 0; k < limit; ++k) {
       const int c = FindNext(&t);
-      if (c < 0) return true;
+      if (c < 0) return !is_cut_;
       Collide(c, t);
     }
     return false;
@@ -110,15 +113,27 @@ class ImpactSolver {
     return false;
   }
 
+  // Calls f(i) for every velocity of the island, numbered as in the system. There may be thousands
+  // of islands, so no loop in this class is over all velocities.
+  template <typename F>
+  void ForEachVelocity(const F& f) const {
+    for (const int b : island_->blocks) {
+      const ConstraintSystem::Block& block = system_.blocks[b];
+      for (int i = block.first; i < block.first + block.size; ++i) f(i);
+    }
+  }
+
   // Solves the posed problem from velocities `start` without contact, in place.
   void SolveFrom(std::vector<double>* start) {
-    scratch_.v_star = *start;
-    scratch_.linear_term.assign(start->size(), 0.0);
-    system_.v_star.swap(scratch_.v_star);
-    system_.linear_term.swap(scratch_.linear_term);
+    island_->Gather(system_.v_star, &scratch_.v_star);
+    island_->Gather(system_.linear_term, &scratch_.linear_term);
+    ForEachVelocity([&](int i) {
+      system_.v_star[i] = (*start)[i];
+      system_.linear_term[i] = 0;
+    });
     SolvePosed(*island_, system_, &scratch_, start);
-    system_.v_star.swap(scratch_.v_star);
-    system_.linear_term.swap(scratch_.linear_term);
+    island_->Scatter(scratch_.v_star, system_.v_star);
+    island_->Scatter(scratch_.linear_term, system_.linear_term);
   }
 
   // Makes joints keep their rates at v; drives, limits and dry friction act later, in the step.
@@ -149,17 +164,16 @@ class ImpactSolver {
       if (!collides && scratch_.gaps[island_->contacts[c]] <= kClosedGap)
         scratch_.problem.contacts[c].v_hat.z() = 0;
     }
-    scratch_.start = v;
+    ForEachVelocity([&](int i) { scratch_.start[i] = v[i]; });
     for (int k = 0;; ++k) {
       SolvePosed(*island_, system_, &scratch_, &free);
-      for (const int b : island_->blocks) {
-        const ConstraintSystem::Block& block = system_.blocks[b];
-        for (int i = block.first; i < block.first + block.size; ++i) {
-          scratch_.acceleration[i] = (free[i] - scratch_.start[i]) / h_;
-          v[i] = 0.5 * (scratch_.start[i] + free[i]);
-        }
-      }
-      if (k == kMaxHolds || !HoldLanding()) return;
+      ForEachVelocity([&](int i) {
+        scratch_.acceleration[i] = (free[i] - scratch_.start[i]) / h_;
+        v[i] = 0.5 * (scratch_.start[i] + free[i]);
+      });
+      if (!HoldLanding()) return;
+      is_cut_ = is_cut_ || k == kMaxHolds;
+      if (is_cut_) return;
     }
   }
 
@@ -224,8 +238,7 @@ class ImpactSolver {
   // Solves the collision of contact c at time t, and applies it to velocities and gaps.
   void Collide(int c, double t) {
     std::vector<double>&before = scratch_.before, &after = scratch_.after;
-    before = scratch_.v;
-    for (std::size_t i = 0; i < before.size(); ++i) before[i] += t * scratch_.acceleration[i];
+    ForEachVelocity([&](int i) { before[i] = scratch_.v[i] + t * scratch_.acceleration[i]; });
     MakeFreeProblem(*island_, &scratch_.problem);
     HoldJoints(before);
     for (int k = 0; k < island_->num_contacts(); ++k) {
@@ -233,13 +246,15 @@ class ImpactSolver {
       scratch_.problem.contacts[k].v_hat.z() = std::min(0.0, ContactVelocity(k, before).z());
     }
     double speed = -PointOf(c).restitution * ContactVelocity(c, before).z();
-    for (int k = 0; k <= kMaxHalvings; ++k, speed *= 0.5) {
+    for (int k = 0;; ++k, speed *= 0.5) {
       SolveWithSpeed(c, speed);
       if (!HasGainedEnergy()) break;
+      is_cut_ = is_cut_ || k == kMaxHalvings;
+      if (k == kMaxHalvings) break;
     }
 
     std::vector<double>& change = after;
-    for (std::size_t i = 0; i < change.size(); ++i) change[i] -= before[i];
+    ForEachVelocity([&](int i) { change[i] -= before[i]; });
     for (int k = 0; k < island_->num_contacts(); ++k) {
       const int contact = island_->contacts[k];
       const double shift = -t * ContactChange(k, change).z();
@@ -250,10 +265,10 @@ class ImpactSolver {
     }
     for (int k = 0; k < island_->num_rows(); ++k)
       impacts_.impulses.rows[island_->rows[k]] += scratch_.result.row_gamma[k];
-    for (std::size_t i = 0; i < change.size(); ++i) {
+    ForEachVelocity([&](int i) {
       scratch_.v[i] += change[i];
       impacts_.setback[i] += t / h_ * change[i];
-    }
+    });
     impacts_.is_any = true;
   }
 
@@ -262,11 +277,13 @@ class ImpactSolver {
     ConvexProblem::Contact& contact = scratch_.problem.contacts[c];
     contact.v_hat = Vector3d(0, 0, speed);
     for (int k = 0;; ++k) {
-      scratch_.after = scratch_.before;
+      ForEachVelocity([&](int i) { scratch_.after[i] = scratch_.before[i]; });
       SolveFrom(&scratch_.after);
       // in a convex problem, friction adds μ times the slip
       const double excess = ContactVelocity(c, scratch_.after).z() - speed;
-      if (std::abs(excess) <= kSpeedTolerance * speed || k == kMaxCorrections) return;
+      if (std::abs(excess) <= kSpeedTolerance * speed) return;
+      is_cut_ = is_cut_ || k == kMaxCorrections;
+      if (k == kMaxCorrections) return;
       contact.v_hat.z() -= excess;
     }
   }
@@ -293,6 +310,7 @@ class ImpactSolver {
   StepImpacts& impacts_;
   ImpactScratch& scratch_;
   double h_;
+  bool is_cut_ = false;  // whether a limit of this file has ended something
 };
 
 }  // namespace
@@ -310,7 +328,8 @@ int SolveImpacts(StepStages* stages, ImpactScratch* scratch) {
   impacts.impulses.contacts.assign(system.contacts.size(), Vector3d::Zero());
   impacts.impulses.rows.assign(system.rows.size(), 0.0);
   GatherParticipants(stages->blocks.v_start, stages->blocks, stages->participation, &scratch->v);
-  for (auto* x : {&scratch->free, &scratch->acceleration, &scratch->before, &scratch->after})
+  for (auto* x :
+       {&scratch->start, &scratch->free, &scratch->acceleration, &scratch->before, &scratch->after})
     x->assign(system.num_velocities, 0.0);
   scratch->gaps.clear();
   for (const ContactPoint& point : points) scratch->gaps.push_back(point.gap);

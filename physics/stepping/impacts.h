@@ -31,11 +31,12 @@ struct ImpactScratch {
   solvers::SapResult result;
   std::vector<double> gaps;  // of all contacts, for bodies that started with v [m]
   std::vector<double> v, start, free, acceleration, before, after, guess;
-  std::vector<double> v_star, linear_term;
+  std::vector<double> v_star, linear_term;  // of an island, during SolveFrom
 };
 
 // Finds the collisions, fills stages->impacts, and shifts the system's gaps. Returns the number of
-// islands with more collisions than are followed. Blocks in compliance form have none.
+// islands in which a collision was left out, or exceeded a limit of its solution. Blocks in
+// compliance form have none.
 int SolveImpacts(StepStages* stages, ImpactScratch* scratch);
 
 // Adds the impulses of collisions to the system's momentum balance, once.

@@ -252,7 +252,7 @@ class NonsmoothStepper final : public Stepper {
     problem.island = island;
     work->sets.Clear();
     for (const int b : island.blocks) {
-      if (system.blocks[b].num_masses == 0) continue;
+      if (!system.blocks[b].is_in_compliance_form()) continue;
       work->sets.Add(stages_, stages_.participation.blocks[b], island.local_first[b], &problem);
     }
     if (!work->sets.empty()) problem.set_rows = &work->sets;

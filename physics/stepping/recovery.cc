@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "solvers/problem/near_rigid.h"
+
 namespace pliant::physics {
 namespace {
 
@@ -22,7 +24,7 @@ constexpr int kMaxPositionIterations = 10;
 bool IsRecoverable(const ConstraintSystem& system, int contact) {
   const auto entries = system.entries_of(system.contacts[contact]);
   return std::ranges::none_of(entries, [&](const ConstraintSystem::Entry& entry) {
-    return system.blocks[entry.block].num_masses > 0;
+    return system.blocks[entry.block].is_in_compliance_form();
   });
 }
 
@@ -59,7 +61,7 @@ void PoseRecovery(const solvers::Impulses& impulses, const FindRate& find_rate,
     ConvexProblem::Contact& added = problem->contacts.emplace_back();
     const double rate = CalcContactVelocity(system, c, system.v_star).z();
     const double recovery = find_rate(c, rate);
-    const double R = kPositionRegularisation * std::sqrt(contact.W.squaredNorm()) / 3;
+    const double R = kPositionRegularisation * solvers::CalcMeanCompliance(contact.W);
     added.R = Vector3d::Constant(R);
     added.v_hat = Vector3d(0, 0, std::min(rate, -contact.gap / system.h));
     if (recovery > 0) added.v_hat.z() = rate + recovery;

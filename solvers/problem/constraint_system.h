@@ -34,6 +34,8 @@ struct ConstraintSystem {
     SchurComplement A;  // size × size, dense or sparse
     int first_mass = 0, num_masses = 0;
     bool are_particles = false;  // the groups; geometric stiffness may be added to them
+
+    bool is_in_compliance_form() const { return num_masses > 0; }
   };
   // Jacobian of one contact or scalar constraint with respect to consecutive velocities of one
   // block: 3 × columns (contact) or 1 × columns (constraint), column-major.

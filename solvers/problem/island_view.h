@@ -46,7 +46,8 @@ struct IslandView {
   void ForEachMass(const F& f) const {
     for (const int b : blocks) {
       const Block& block = system->blocks[b];
-      if (block.num_masses == 0) f(local_first[b], block.size, block.A.dense.data(), false);
+      if (!block.is_in_compliance_form())
+        f(local_first[b], block.size, block.A.dense.data(), false);
       for (int m = block.first_mass; m < block.first_mass + block.num_masses; ++m) {
         const ConstraintSystem::GroupMass& mass = system->masses[m];
         f(local_first[b] + mass.first, mass.size, mass.A, block.are_particles);

@@ -9,6 +9,11 @@
 
 namespace pliant::solvers {
 
+// Mean compliance of a contact [1/kg], in the Frobenius norm, which rotations of its frame keep.
+inline double CalcMeanCompliance(const Eigen::Matrix3d& W) {
+  return std::sqrt(W.squaredNorm()) / 3;
+}
+
 // Near-rigid regularisation R of a stiff row on which an impulse of 1 N s changes the velocity by
 // w [1/kg]: the fraction β² / 4π² of a velocity is left (han2023 §IV; methods of SAP).
 inline double NearRigid(double w, double beta) {
@@ -16,7 +21,7 @@ inline double NearRigid(double w, double beta) {
 }
 // The same of a contact with compliance W.
 inline double NearRigid(const Eigen::Matrix3d& W, double beta) {
-  return NearRigid(std::sqrt(W.squaredNorm()) / 3, beta);
+  return NearRigid(CalcMeanCompliance(W), beta);
 }
 
 // Bodies that are squeezed between others which give no way (those that a script moves, say) are

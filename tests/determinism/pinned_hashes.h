@@ -19,7 +19,7 @@ inline constexpr PinnedHash kPinnedHashes[] = {
     {"arm and hand", 120, "b679ad1cd4abf4c131a43da04a81c467"},
     {"soft rings", 40, "b6c135818f96cdd7f1548a27c38608d5"},
     {"corrective cube", 60, "86f0d88d789c2bf07738ec239fd21879"},
-    {"nonsmooth hand", 120, "eed0a2451b0a42dcaacf3e9ddbf76981"},
+    {"nonsmooth hand", 120, "dd008b60f9f1b18f9460d903bec75fda"},
     {"nonsmooth cube", 60, "63b89b8a64e69edd7b40de6f07fae2c0"},
     {"maximal ball", 40, "36f2838c07a21c8a9e27fa896b60e9af"},
     {"smooth cube", 40, "d2115481d1038ead1b58df8608083b25"},

@@ -133,13 +133,10 @@ int FlatOverlap::VisitCorners(int triangle, const Vector3d* x, double margin,
   if (shape_.is_convex()) return FindFace(-base.outward, &face) ? VisitFace(base, face, visit) : 0;
 
   // vertices and edges belong to several triangles of the mesh
-  std::array<std::uint64_t, kMaxCorners> known;
-  int count = 0;
+  std::vector<std::uint64_t> known;
   const auto visit_once = [&](const Corner& corner) {
-    if (count == kMaxCorners ||
-        std::find(known.begin(), known.begin() + count, corner.feature) != known.begin() + count)
-      return;
-    known[count++] = corner.feature;
+    if (std::ranges::find(known, corner.feature) != known.end()) return;
+    known.push_back(corner.feature);
     visit(corner);
   };
   AxisAlignedBox box;

@@ -31,7 +31,7 @@ enum class Compromise {
   kCollapsedDropped,       // contacts without a normal, on surfaces without area
   kImmovableDropped,       // contacts along whose normal neither body can move
   kTravelBeyondSize,       // bodies that move farther in the step than they are long
-  kImpactLimit,            // islands with more collisions in a step than are followed
+  kImpactLimit,            // islands in which a collision was left out or not solved exactly
   kHalved,                 // steps and substeps repeated in halves (Model::max_substeps)
   kHalvedInVain,           // steps and substeps kept because their halves were no better
   kStiffened,              // solves repeated with stiffer contacts, as bodies overlapped
