@@ -41,6 +41,44 @@ double InitialPosition(const RobotLink& link) {
   return std::clamp(link.initial_position, link.joint.lower, link.joint.upper);
 }
 
+// Sets the positions of a free joint: a quaternion w, x, y, z, then the origin.
+void PlaceFreeBase(const RigidTransform& X_WM, double* q) {
+  Eigen::Quaterniond rotation(X_WM.R);
+  rotation.coeffs() /= std::sqrt(rotation.squaredNorm());
+  for (const double x :
+       {rotation.w(), rotation.x(), rotation.y(), rotation.z(), X_WM.p.x(), X_WM.p.y(), X_WM.p.z()})
+    *q++ = x;
+}
+
+// A robot's joint, without its block and body.
+RobotJoint MakeRobotJoint(const Joint& joint, int position, int velocity) {
+  RobotJoint made;
+  made.name = joint.name;
+  made.kind = CountVelocities(joint.type) > 1       ? RobotJoint::Kind::kCompound
+              : joint.type == JointType::kPrismatic ? RobotJoint::Kind::kPrismatic
+                                                    : RobotJoint::Kind::kRevolute;
+  made.position = position;
+  made.num_positions = CountPositions(joint.type);
+  made.velocity = made.channel = velocity;
+  made.num_velocities = CountVelocities(joint.type);
+  made.lower = joint.lower;
+  made.upper = joint.upper;
+  made.velocity_limit = joint.velocity_limit;
+  made.acceleration_limit = joint.acceleration_limit;
+  made.effort_limit = joint.effort_limit;
+  return made;
+}
+
+void AddShapes(const RobotLink& link, Body* body) {
+  for (const RobotShape& shape : link.collisions) body->shapes.push_back(shape.shape);
+  for (const RobotShape& shape : link.visuals) {
+    VisualShape& visual = body->visuals.emplace_back();
+    visual.shape = shape.shape;
+    if (shape.color.has_value()) visual.color = *shape.color;
+    visual.appearance = shape.appearance;
+  }
+}
+
 }  // namespace
 
 void SceneCompiler::CompileRobots() {
@@ -264,30 +302,12 @@ void SceneCompiler::BuildRobot(const RobotPlacement& placement) {
         parameters.v[velocity] = draft.velocity[link];
       }
       if (joint.type == JointType::kFree && tree->links()[k].parent < 0) {
-        const RigidTransform X_WM = placement.X_WR * description.links[link].joint.X_PF;
-        Eigen::Quaterniond rotation(X_WM.R);
-        rotation.coeffs() /= std::sqrt(rotation.squaredNorm());
-        const double values[] = {rotation.w(), rotation.x(), rotation.y(), rotation.z(),
-                                 X_WM.p.x(),   X_WM.p.y(),   X_WM.p.z()};
-        std::copy(std::begin(values), std::end(values), parameters.q.begin() + position);
+        PlaceFreeBase(placement.X_WR * description.links[link].joint.X_PF, &parameters.q[position]);
       }
       if (CountVelocities(joint.type) == 0 || joint.name.empty()) continue;
-      RobotJoint moving;
-      moving.name = joint.name;
-      moving.kind = CountVelocities(joint.type) > 1       ? RobotJoint::Kind::kCompound
-                    : joint.type == JointType::kPrismatic ? RobotJoint::Kind::kPrismatic
-                                                          : RobotJoint::Kind::kRevolute;
+      RobotJoint moving = MakeRobotJoint(joint, position, velocity);
       moving.block = block;
-      moving.position = position;
-      moving.num_positions = CountPositions(joint.type);
-      moving.velocity = moving.channel = velocity;
-      moving.num_velocities = CountVelocities(joint.type);
       moving.body = robot.bodies[link];
-      moving.lower = joint.lower;
-      moving.upper = joint.upper;
-      moving.velocity_limit = joint.velocity_limit;
-      moving.acceleration_limit = joint.acceleration_limit;
-      moving.effort_limit = joint.effort_limit;
       joint_index_[absl::StrCat(robot.name, "/", joint.name)] = {
           static_cast<int>(model_->robots.size()), static_cast<int>(robot.joints.size())};
       robot.joints.push_back(std::move(moving));
@@ -308,13 +328,7 @@ void SceneCompiler::BuildRobot(const RobotPlacement& placement) {
       body.p_BoBcm = link.p_BoBcm;
       body.mass = moves ? link.mass : 0;
       body.inertia = link.inertia;
-      for (const RobotShape& shape : link.collisions) body.shapes.push_back(shape.shape);
-      for (const RobotShape& shape : link.visuals) {
-        VisualShape& visual = body.visuals.emplace_back();
-        visual.shape = shape.shape;
-        if (shape.color.has_value()) visual.color = *shape.color;
-        visual.appearance = shape.appearance;
-      }
+      AddShapes(link, &body);
     }
     if (block == kWorldBlock) continue;
     robot.parts.push_back({block, std::make_shared<TreeArticulation>(tree)});

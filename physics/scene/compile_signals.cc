@@ -57,13 +57,9 @@ int CountNumbers(Script::Kind kind) {
       return 3;
     case Script::Kind::kTwist:
       return 6;
-    case Script::Kind::kActuator:
-    case Script::Kind::kJointForce:
-    case Script::Kind::kGripper:
-    case Script::Kind::kPressure:
-      break;
+    default:
+      return 1;
   }
-  return 1;
 }
 
 std::string ExpectedNumbers(Script::Kind kind) {
@@ -196,6 +192,20 @@ class ProbeReader {
                                   " is rigid; expected a deformable body"));
     return false;
   }
+  // `path` is that of the probe's own message in what follows.
+  bool FindBody(const std::string& name, const std::string& path, int* index) const {
+    *index = names_.find_body(name, path);
+    return *index >= 0;
+  }
+  bool FindBodyOrWorld(const std::string& name, const std::string& path, int* index) const {
+    return name.empty() || FindBody(name, path, index);
+  }
+  bool ReadPoint(const v1::PointProbe& given, const std::string& path, Probe* probe) const;
+  bool ReadContact(const v1::ContactForceProbe& given, const std::string& path, Probe* probe) const;
+  bool ReadPair(const v1::PenetrationProbe& given, const std::string& path, Probe* probe) const;
+  bool ReadReaction(const v1::ReactionProbe& given, const std::string& path, Probe* probe) const;
+  bool ReadJoint(const v1::JointProbe& given, const std::string& path, Probe* probe) const;
+  bool ReadEnergy(const v1::EnergyProbe& given, const std::string& path, Probe* probe) const;
   bool ReadField(const v1::FieldProbe& given, const std::string& path, Probe* probe) const;
   bool ReadExtent(const v1::ExtentProbe& given, const std::string& path, Probe* probe) const;
   bool ReadMassWithin(const v1::MassWithinProbe& given, const std::string& path,
@@ -207,150 +217,42 @@ class ProbeReader {
 };
 
 bool ProbeReader::Read(const v1::Probe& given, const std::string& path, Probe* probe) const {
-  const auto body = [&](const char* kind, const std::string& name, int* index) {
-    *index = names_.find_body(name, absl::StrCat(path, ".", kind));
-    return *index >= 0;
-  };
-  const auto body_or_world = [&](const char* kind, const std::string& name, int* index) {
-    return name.empty() || body(kind, name, index);
-  };
-  const auto point = [&](const char* kind, const v1::PointProbe& p) {
-    const std::string at = absl::StrCat(path, ".", kind);
-    if (!p.link().empty() && !p.body().empty()) {
-      log_.Error(at + ".link", "conflicts with `body`; expected only one of the two");
-      return false;
-    }
-    probe->body = p.link().empty() ? names_.find_body(p.body(), at + ".body")
-                                   : names_.find_body(p.link(), at + ".link");
-    if (probe->body < 0) return false;
-    if (p.has_vertex()) {
-      probe->node = names_.find_vertex(probe->body, p.vertex(), at + ".vertex");
-      if (probe->node < 0) return false;
-    }
-    return ReadBodyPoint(p.point(), at + ".point", model_.bodies[probe->body].name,
-                         names_.is_deformable(probe->body), &log_, &probe->has_point, &probe->p_BP);
-  };
-  const auto contact = [&](const std::string& kind, const v1::ContactForceProbe& p) {
-    if (!body((kind + ".body").c_str(), p.body(), &probe->body)) return false;
-    if (!body_or_world((kind + ".with").c_str(), p.with(), &probe->other)) return false;
-    if (probe->other != probe->body) return true;
-    log_.Error(absl::StrCat(path, ".", kind, ".with"),
-               absl::StrCat(Quoted(p.with()), " is the body itself; expected another"));
-    return false;
-  };
-  const auto pair = [&](const std::string& kind, const v1::PenetrationProbe& p) {
-    const std::string at = absl::StrCat(path, ".", kind, ".bodies");
-    if (p.bodies().empty()) return true;
-    if (p.bodies_size() != 2) {
-      log_.Error(at, absl::StrCat(p.bodies_size(), p.bodies_size() == 1 ? " name is" : " names are",
-                                  " given; expected 2, or none for the whole world"));
-      return false;
-    }
-    probe->body = names_.find_body(p.bodies(0), at + "[0]");
-    probe->other = names_.find_body(p.bodies(1), at + "[1]");
-    if (probe->body < 0 || probe->other < 0) return false;
-    if (probe->body != probe->other) return true;
-    log_.Error(at + "[1]",
-               absl::StrCat(Quoted(p.bodies(1)), " is named twice; expected two different bodies"));
-    return false;
-  };
-
   switch (given.kind_case()) {
     case v1::Probe::kPosition:
       probe->kind = Probe::Kind::kPosition;
-      return point("position", given.position());
+      return ReadPoint(given.position(), path + ".position", probe);
     case v1::Probe::kVelocity:
       probe->kind = Probe::Kind::kVelocity;
-      return point("velocity", given.velocity());
+      return ReadPoint(given.velocity(), path + ".velocity", probe);
     case v1::Probe::kOrientation:
       probe->kind = Probe::Kind::kOrientation;
-      return body("orientation.body", given.orientation().body(), &probe->body) &&
+      return FindBody(given.orientation().body(), path + ".orientation.body", &probe->body) &&
              CheckRigid(probe->body, path + ".orientation.body");
     case v1::Probe::kAngularVelocity:
       probe->kind = Probe::Kind::kAngularVelocity;
-      return body("angular_velocity.body", given.angular_velocity().body(), &probe->body);
+      return FindBody(given.angular_velocity().body(), path + ".angular_velocity.body",
+                      &probe->body);
     case v1::Probe::kContactForce:
       probe->kind = Probe::Kind::kContactForce;
-      return contact("contact_force", given.contact_force());
+      return ReadContact(given.contact_force(), path + ".contact_force", probe);
     case v1::Probe::kWrench:
       probe->kind = Probe::Kind::kWrench;
-      return contact("wrench", given.wrench());
-    case v1::Probe::kReaction: {
-      const v1::ReactionProbe& r = given.reaction();
+      return ReadContact(given.wrench(), path + ".wrench", probe);
+    case v1::Probe::kReaction:
       probe->kind = Probe::Kind::kReaction;
-      if (r.joint().empty() == r.constraint().empty()) {
-        log_.Error(path + ".reaction",
-                   "names neither or both; expected either `joint` or `constraint`");
-        return false;
-      }
-      if (r.joint().empty() ? !names_.has_constraints : names_.joints == nullptr) return false;
-      if (!r.joint().empty()) {
-        if (const auto found = names_.joints->find(r.joint()); found != names_.joints->end()) {
-          std::tie(probe->robot, probe->joint) = found->second;
-          return true;
-        }
-        return FindJoint(*names_.joints, model_, r.joint(), path + ".reaction.joint", &log_,
-                         &probe->robot, &probe->joint);
-      }
-      std::vector<std::string> names;
-      for (std::size_t i = 0; i < model_.constraints.size(); ++i) {
-        names.push_back(model_.constraints[i].name);
-        if (names.back() == r.constraint()) probe->constraint = static_cast<int>(i);
-      }
-      if (probe->constraint >= 0) {
-        if (model_.constraints[probe->constraint].kind != Constraint::Kind::kVolume) return true;
-        log_.Error(path + ".reaction.constraint",
-                   absl::StrCat(Quoted(r.constraint()),
-                                " is a volume constraint, whose forces balance. Probe its "
-                                "`pressure`"));
-        return false;
-      }
-      log_.Error(path + ".reaction.constraint",
-                 absl::StrCat("no constraint is called ", Quoted(r.constraint()),
-                              DidYouMean(r.constraint(), names)));
-      return false;
-    }
-    case v1::Probe::kJoint: {
+      return ReadReaction(given.reaction(), path + ".reaction", probe);
+    case v1::Probe::kJoint:
       probe->kind = Probe::Kind::kJoint;
-      const v1::JointProbe& j = given.joint();
-      switch (j.quantity()) {
-        case v1::JointProbe::QUANTITY_VELOCITY:
-          probe->quantity = Probe::JointQuantity::kVelocity;
-          break;
-        case v1::JointProbe::QUANTITY_EFFORT:
-          probe->quantity = Probe::JointQuantity::kEffort;
-          break;
-        default:
-          probe->quantity = Probe::JointQuantity::kPosition;
-      }
-      if (j.robot().empty()) return Missing(path + ".joint.robot", "the name of a robot", &log_);
-      if (j.joint().empty()) return Missing(path + ".joint.joint", "the name of a joint", &log_);
-      return names_.joints != nullptr &&
-             FindJoint(*names_.joints, model_, absl::StrCat(j.robot(), "/", j.joint()),
-                       path + ".joint.joint", &log_, &probe->robot, &probe->joint);
-    }
+      return ReadJoint(given.joint(), path + ".joint", probe);
     case v1::Probe::kEnergy:
       probe->kind = Probe::Kind::kEnergy;
-      switch (given.energy().kind()) {
-        case v1::EnergyProbe::KIND_KINETIC:
-          probe->energy = Probe::Energy::kKinetic;
-          break;
-        case v1::EnergyProbe::KIND_ELASTIC:
-          probe->energy = Probe::Energy::kElastic;
-          break;
-        case v1::EnergyProbe::KIND_POTENTIAL:
-          probe->energy = Probe::Energy::kPotential;
-          break;
-        default:
-          probe->energy = Probe::Energy::kTotal;
-      }
-      return body_or_world("energy.body", given.energy().body(), &probe->body);
+      return ReadEnergy(given.energy(), path + ".energy", probe);
     case v1::Probe::kMomentum:
       probe->kind = Probe::Kind::kMomentum;
-      return body_or_world("momentum.body", given.momentum().body(), &probe->body);
+      return FindBodyOrWorld(given.momentum().body(), path + ".momentum.body", &probe->body);
     case v1::Probe::kVolume:
       probe->kind = Probe::Kind::kVolume;
-      return body("volume.body", given.volume().body(), &probe->body) &&
+      return FindBody(given.volume().body(), path + ".volume.body", &probe->body) &&
              CheckDeformable(probe->body, path + ".volume.body");
     case v1::Probe::kField:
       probe->kind = Probe::Kind::kField;
@@ -368,19 +270,122 @@ bool ProbeReader::Read(const v1::Probe& given, const std::string& path, Probe* p
                                   path + ".pressure.constraint", &log_, &probe->constraint);
     case v1::Probe::kPenetration:
       probe->kind = Probe::Kind::kPenetration;
-      return pair("penetration", given.penetration());
+      return ReadPair(given.penetration(), path + ".penetration", probe);
     case v1::Probe::kContactPoints:
       probe->kind = Probe::Kind::kContactPoints;
-      return pair("contact_points", given.contact_points());
+      return ReadPair(given.contact_points(), path + ".contact_points", probe);
     case v1::Probe::KIND_NOT_SET:
       log_.Error(path,
                  "samples nothing; expected one of position, velocity, orientation, "
-                 "angular_velocity, contact_force, "
-                 "wrench, reaction, energy, momentum, volume, field, joint, penetration, "
-                 "contact_points, extent, mass_within or pressure");
+                 "angular_velocity, contact_force, wrench, reaction, energy, momentum, volume, "
+                 "field, joint, penetration, contact_points, extent, mass_within or pressure");
       return false;
   }
   return false;
+}
+
+bool ProbeReader::ReadPoint(const v1::PointProbe& given, const std::string& path,
+                            Probe* probe) const {
+  if (!given.link().empty() && !given.body().empty()) {
+    log_.Error(path + ".link", "conflicts with `body`; expected only one of the two");
+    return false;
+  }
+  const bool is_link = !given.link().empty();
+  if (!FindBody(is_link ? given.link() : given.body(), path + (is_link ? ".link" : ".body"),
+                &probe->body))
+    return false;
+  if (given.has_vertex()) {
+    probe->node = names_.find_vertex(probe->body, given.vertex(), path + ".vertex");
+    if (probe->node < 0) return false;
+  }
+  return ReadBodyPoint(given.point(), path + ".point", model_.bodies[probe->body].name,
+                       names_.is_deformable(probe->body), &log_, &probe->has_point, &probe->p_BP);
+}
+
+bool ProbeReader::ReadContact(const v1::ContactForceProbe& given, const std::string& path,
+                              Probe* probe) const {
+  if (!FindBody(given.body(), path + ".body", &probe->body)) return false;
+  if (!FindBodyOrWorld(given.with(), path + ".with", &probe->other)) return false;
+  if (probe->other != probe->body) return true;
+  log_.Error(path + ".with",
+             absl::StrCat(Quoted(given.with()), " is the body itself; expected another"));
+  return false;
+}
+
+bool ProbeReader::ReadPair(const v1::PenetrationProbe& given, const std::string& path,
+                           Probe* probe) const {
+  const std::string at = path + ".bodies";
+  const int count = given.bodies_size();
+  if (count == 0) return true;
+  if (count != 2) {
+    log_.Error(at, absl::StrCat(count, count == 1 ? " name is" : " names are",
+                                " given; expected 2, or none for the whole world"));
+    return false;
+  }
+  probe->body = names_.find_body(given.bodies(0), at + "[0]");
+  probe->other = names_.find_body(given.bodies(1), at + "[1]");
+  if (probe->body < 0 || probe->other < 0) return false;
+  if (probe->body != probe->other) return true;
+  log_.Error(at + "[1]", absl::StrCat(Quoted(given.bodies(1)),
+                                      " is named twice; expected two different bodies"));
+  return false;
+}
+
+bool ProbeReader::ReadReaction(const v1::ReactionProbe& given, const std::string& path,
+                               Probe* probe) const {
+  if (given.joint().empty() == given.constraint().empty()) {
+    log_.Error(path, "names neither or both; expected either `joint` or `constraint`");
+    return false;
+  }
+  if (!given.joint().empty()) {
+    if (names_.joints == nullptr) return false;
+    if (const auto found = names_.joints->find(given.joint()); found != names_.joints->end()) {
+      std::tie(probe->robot, probe->joint) = found->second;
+      return true;
+    }
+    return FindJoint(*names_.joints, model_, given.joint(), path + ".joint", &log_, &probe->robot,
+                     &probe->joint);
+  }
+  if (!names_.has_constraints) return false;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < model_.constraints.size(); ++i) {
+    names.push_back(model_.constraints[i].name);
+    if (names.back() == given.constraint()) probe->constraint = static_cast<int>(i);
+  }
+  if (probe->constraint < 0) {
+    log_.Error(path + ".constraint",
+               absl::StrCat("no constraint is called ", Quoted(given.constraint()),
+                            DidYouMean(given.constraint(), names)));
+    return false;
+  }
+  if (model_.constraints[probe->constraint].kind != Constraint::Kind::kVolume) return true;
+  log_.Error(path + ".constraint",
+             absl::StrCat(Quoted(given.constraint()),
+                          " is a volume constraint, whose forces balance. Probe its `pressure`"));
+  return false;
+}
+
+bool ProbeReader::ReadJoint(const v1::JointProbe& given, const std::string& path,
+                            Probe* probe) const {
+  using Quantity = Probe::JointQuantity;
+  probe->quantity = given.quantity() == v1::JointProbe::QUANTITY_VELOCITY ? Quantity::kVelocity
+                    : given.quantity() == v1::JointProbe::QUANTITY_EFFORT ? Quantity::kEffort
+                                                                          : Quantity::kPosition;
+  if (given.robot().empty()) return Missing(path + ".robot", "the name of a robot", &log_);
+  if (given.joint().empty()) return Missing(path + ".joint", "the name of a joint", &log_);
+  return names_.joints != nullptr &&
+         FindJoint(*names_.joints, model_, absl::StrCat(given.robot(), "/", given.joint()),
+                   path + ".joint", &log_, &probe->robot, &probe->joint);
+}
+
+bool ProbeReader::ReadEnergy(const v1::EnergyProbe& given, const std::string& path,
+                             Probe* probe) const {
+  using Energy = Probe::Energy;
+  probe->energy = given.kind() == v1::EnergyProbe::KIND_KINETIC     ? Energy::kKinetic
+                  : given.kind() == v1::EnergyProbe::KIND_ELASTIC   ? Energy::kElastic
+                  : given.kind() == v1::EnergyProbe::KIND_POTENTIAL ? Energy::kPotential
+                                                                    : Energy::kTotal;
+  return FindBodyOrWorld(given.body(), path + ".body", &probe->body);
 }
 
 bool ProbeReader::ReadField(const v1::FieldProbe& given, const std::string& path,
@@ -393,16 +398,10 @@ bool ProbeReader::ReadField(const v1::FieldProbe& given, const std::string& path
   }
   if (named == nullptr) return Missing(path + ".measure", JoinWithOr(names), &log_);
   probe->measure = named->of_elements;
-  switch (given.reduce()) {
-    case v1::FieldProbe::REDUCE_MIN:
-      probe->reduce = Probe::Reduce::kMin;
-      break;
-    case v1::FieldProbe::REDUCE_MEAN:
-      probe->reduce = Probe::Reduce::kMean;
-      break;
-    default:
-      probe->reduce = Probe::Reduce::kMax;
-  }
+  using Reduce = Probe::Reduce;
+  probe->reduce = given.reduce() == v1::FieldProbe::REDUCE_MIN    ? Reduce::kMin
+                  : given.reduce() == v1::FieldProbe::REDUCE_MEAN ? Reduce::kMean
+                                                                  : Reduce::kMax;
   probe->body = names_.find_body(given.body(), path + ".body");
   if (probe->body < 0 || !CheckDeformable(probe->body, path + ".body")) return false;
 

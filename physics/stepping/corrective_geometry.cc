@@ -150,8 +150,18 @@ void CorrectiveGeometry::Build(const State& state, double h, CorrectiveProblem* 
   h_ = h;
   problem->Clear();
   CollectDofs();
+  PlaceFrames(state);
+  NumberRows(problem);
+  FillRows(problem);
+  part_dofs_.clear();
+  part_weights_.clear();
+  MapContacts(state, problem);
+  MapConstraints(problem);
+  Reset(problem);
+}
 
-  // frames at the start of the step, of blocks with mapped frames
+// Computes the frames at the start of the step, of blocks with mapped frames.
+void CorrectiveGeometry::PlaceFrames(const State& state) {
   first_frame_.assign(model_.blocks.size(), -1);
   int count = 0;
   for (const DofKey& key : keys_) {
@@ -166,8 +176,10 @@ void CorrectiveGeometry::Build(const State& state, double h, CorrectiveProblem* 
     frames.CalcFrames(model_.StateOf(state, static_cast<int>(b)),
                       {&start_[first_frame_[b]], static_cast<std::size_t>(frames.num_frames())});
   }
+}
 
-  // rows of H, block by block; prescribed ones last
+// Numbers the rows of H, block by block; prescribed ones come last.
+void CorrectiveGeometry::NumberRows(CorrectiveProblem* problem) {
   dofs_.clear();
   for (const DofKey& key : keys_) {
     const int height = key.kind == DofKind::kFrame ? 6 : key.kind == DofKind::kNode ? 3 : 1;
@@ -192,6 +204,10 @@ void CorrectiveGeometry::Build(const State& state, double h, CorrectiveProblem* 
     rows += dof.height;
   }
   problem->y_free.assign(rows, 0.0);
+}
+
+// Fills H, and the rates of its rows in free motion.
+void CorrectiveGeometry::FillRows(CorrectiveProblem* problem) {
   for (const MappedDof& dof : dofs_) {
     const std::size_t before = problem->entries.size();
     AppendRows(dof, problem);
@@ -204,10 +220,10 @@ void CorrectiveGeometry::Build(const State& state, double h, CorrectiveProblem* 
     for (int j = 0; j < entry.columns; ++j)
       for (int r = 0; r < entry.height; ++r) problem->y_free[entry.row + r] += *J++ * v[j];
   }
+}
 
-  // map contacts and constraints to degrees of freedom
-  part_dofs_.clear();
-  part_weights_.clear();
+// Maps the contacts to degrees of freedom.
+void CorrectiveGeometry::MapContacts(const State& state, CorrectiveProblem* problem) {
   contacts_.clear();
   positions_.assign(state.q.begin(), state.q.end());
   const TrialConfiguration at_start = At(start_, state.q);
@@ -219,6 +235,10 @@ void CorrectiveGeometry::Build(const State& state, double h, CorrectiveProblem* 
     row.num_parts = static_cast<int>(problem->parts.size()) - row.first_part;
     row.friction = contact.friction;
   }
+}
+
+// Maps the constraints to degrees of freedom.
+void CorrectiveGeometry::MapConstraints(CorrectiveProblem* problem) {
   terms_.clear();
   first_term_.assign(1, 0);
   errors_.clear();
@@ -227,35 +247,39 @@ void CorrectiveGeometry::Build(const State& state, double h, CorrectiveProblem* 
     row.first_part = static_cast<int>(problem->parts.size());
     for (int t = constraint.first_term; t < constraint.first_term + constraint.num_terms; ++t) {
       const ConstraintTerm& given = stages_.constraints.terms[t];
-      if (given.attachment.block == kWorldBlock) continue;
-      Term& term = terms_.emplace_back();
-      term.linear = given.linear_W;
-      term.angular = given.angular_W;
-      term.factor = given.factor;
-      term.is_velocity = given.velocity >= 0;
-      if (term.is_velocity) {
-        term.side.first_part = static_cast<int>(problem->parts.size());
-        term.side.num_parts = 1;
-        const int index = FindDof({given.attachment.block, DofKind::kVelocity, given.velocity});
-        part_dofs_.push_back(index);
-        part_weights_.push_back(1);
-        MappedPart& part = problem->parts.emplace_back();
-        part.block = dofs_[index].active;
-        part.row = dofs_[index].row;
-        part.height = 1;
-        part.J[2] = given.factor;
-      } else {
-        term.side = MakeSide(given.attachment, problem);
-        term.point = term.start = given.attachment.p_W;
-        if (term.side.is_frame)
-          term.point = start_[term.side.frame].X_WB.Inverse() * given.attachment.p_W;
-      }
+      if (given.attachment.block != kWorldBlock) terms_.push_back(MakeTerm(given, problem));
     }
     first_term_.push_back(static_cast<int>(terms_.size()));
     row.num_parts = static_cast<int>(problem->parts.size()) - row.first_part;
     errors_.push_back(0);
   }
-  Reset(problem);
+}
+
+CorrectiveGeometry::Term CorrectiveGeometry::MakeTerm(const ConstraintTerm& given,
+                                                      CorrectiveProblem* problem) {
+  Term term;
+  term.linear = given.linear_W;
+  term.angular = given.angular_W;
+  term.factor = given.factor;
+  term.is_velocity = given.velocity >= 0;
+  if (term.is_velocity) {
+    term.side.first_part = static_cast<int>(problem->parts.size());
+    term.side.num_parts = 1;
+    const int index = FindDof({given.attachment.block, DofKind::kVelocity, given.velocity});
+    part_dofs_.push_back(index);
+    part_weights_.push_back(1);
+    MappedPart& part = problem->parts.emplace_back();
+    part.block = dofs_[index].active;
+    part.row = dofs_[index].row;
+    part.height = 1;
+    part.J[2] = given.factor;
+    return term;
+  }
+  term.side = MakeSide(given.attachment, problem);
+  term.point = term.start = given.attachment.p_W;
+  if (term.side.is_frame)
+    term.point = start_[term.side.frame].X_WB.Inverse() * given.attachment.p_W;
+  return term;
 }
 
 void CorrectiveGeometry::Reset(CorrectiveProblem* problem) {

@@ -79,10 +79,18 @@ class CorrectiveGeometry final : public solvers::Relinearisation {
     Eigen::Vector3d point, spin;  // position and angular velocity
   };
 
-  int FindDof(const DofKey& key) const;
+  // The phases of Build.
   void CollectDofs();
+  void PlaceFrames(const State& state);
+  void NumberRows(solvers::CorrectiveProblem* problem);
+  void FillRows(solvers::CorrectiveProblem* problem);
+  void MapContacts(const State& state, solvers::CorrectiveProblem* problem);
+  void MapConstraints(solvers::CorrectiveProblem* problem);
+
+  int FindDof(const DofKey& key) const;
   void AppendRows(const MappedDof& dof, solvers::CorrectiveProblem* problem);
   Side MakeSide(const Attachment& attachment, solvers::CorrectiveProblem* problem);
+  Term MakeTerm(const ConstraintTerm& given, solvers::CorrectiveProblem* problem);
   void UpdatePoses(std::span<const double> F, int first, int last);
   void MoveBlock(int block, std::span<const double> F);
   void MoveNodes(const Side& side, std::span<const double> y);

@@ -62,6 +62,95 @@ Vector3d Centroid(const TriangleMesh& mesh, int i) {
   return (mesh.vertices[t[0]] + mesh.vertices[t[1]] + mesh.vertices[t[2]]) / 3;
 }
 
+// The neighbours of triangles over edges that exactly two triangles share.
+struct Neighbors {
+  struct Neighbor {
+    int triangle;
+    bool agrees;  // their sides face alike
+  };
+  std::vector<std::array<Neighbor, 3>> of;
+  std::vector<int> count;     // of each triangle
+  int open = 0, crowded = 0;  // edges of one triangle, and of more than two
+};
+
+Neighbors FindNeighbors(const TriangleMesh& mesh) {
+  const std::vector<DirectedEdge> edges = SortDirectedEdges(mesh);
+  Neighbors found;
+  found.of.resize(mesh.triangles.size());
+  found.count.assign(mesh.triangles.size(), 0);
+  for (std::size_t begin = 0, end; begin < edges.size(); begin = end) {
+    for (end = begin + 1; end < edges.size() && edges[end].ends == edges[begin].ends;) ++end;
+    if (end - begin == 1) ++found.open;
+    if (end - begin > 2) ++found.crowded;
+    if (end - begin != 2) continue;
+    const DirectedEdge &a = edges[begin], &b = edges[begin + 1];
+    const bool agrees = a.forward != b.forward;
+    found.of[a.triangle][found.count[a.triangle]++] = {b.triangle, agrees};
+    found.of[b.triangle][found.count[b.triangle]++] = {a.triangle, agrees};
+  }
+  return found;
+}
+
+void Turn(int triangle, TriangleMesh* mesh) {
+  std::swap(mesh->triangles[triangle][1], mesh->triangles[triangle][2]);
+}
+
+// Connected triangles.
+struct Shell {
+  std::vector<int> triangles;
+  bool faced_inwards;  // as the majority of its triangles did
+};
+
+struct Shells {
+  std::vector<Shell> all;
+  int turned = 0;  // triangles that did not agree with the majority of their shell
+  bool is_one_sided = false;
+};
+
+// Turns triangles so that each shell is consistent and encloses a positive volume.
+Shells OrientShells(const Neighbors& neighbors, TriangleMesh* mesh) {
+  const int n = static_cast<int>(mesh->triangles.size());
+  Shells found;
+  std::vector<int> turn(n, -1);  // −1: not reached yet
+  for (int seed = 0; seed < n; ++seed) {
+    if (turn[seed] >= 0) continue;
+    turn[seed] = 0;
+    std::vector<int> shell{seed};
+    int turned = 0;
+    for (std::size_t at = 0; at < shell.size(); ++at) {
+      const int i = shell[at];
+      if (turn[i] == 1) {
+        Turn(i, mesh);
+        ++turned;
+      }
+      for (int k = 0; k < neighbors.count[i]; ++k) {
+        const auto [neighbor, agrees] = neighbors.of[i][k];
+        const int expected = agrees ? turn[i] : 1 - turn[i];
+        if (turn[neighbor] < 0) {
+          turn[neighbor] = expected;
+          shell.push_back(neighbor);
+        } else if (turn[neighbor] != expected) {
+          found.is_one_sided = true;
+        }
+      }
+    }
+    Vector3d origin = Vector3d::Zero();
+    for (const int i : shell) origin += Centroid(*mesh, i);
+    origin /= static_cast<double>(shell.size());
+    double volume = 0;
+    for (const int i : shell)
+      volume += (Centroid(*mesh, i) - origin).dot(DoubleAreaNormal(*mesh, i));
+    const int count = static_cast<int>(shell.size());
+    if (volume < 0) {
+      for (const int i : shell) Turn(i, mesh);
+      turned = count - turned;
+    }
+    found.turned += std::min(turned, count - turned);
+    found.all.push_back({std::move(shell), 2 * turned > count});
+  }
+  return found;
+}
+
 // Parameters at which a segment meets triangles of a tree, ascending.
 std::vector<double> FindHits(const TriangleMesh& mesh, const TriangleBvh& bvh, const Vector3d& a,
                              const Vector3d& b) {
@@ -119,94 +208,36 @@ absl::StatusOr<SurfaceRegion> SurfaceRegion::Make(TriangleMesh mesh) {
 }
 
 void SurfaceRegion::Orient() {
-  const std::vector<DirectedEdge> edges = SortDirectedEdges(mesh_);
-  const int n = static_cast<int>(mesh_.triangles.size());
-  // neighbours over edges with exactly two triangles
-  std::vector<std::array<std::pair<int, bool>, 3>> neighbors(n);
-  std::vector<int> filled(n, 0);
-  int open = 0, crowded = 0;
-  for (std::size_t begin = 0, end; begin < edges.size(); begin = end) {
-    for (end = begin + 1; end < edges.size() && edges[end].ends == edges[begin].ends;) ++end;
-    if (end - begin == 1) ++open;
-    if (end - begin > 2) ++crowded;
-    if (end - begin != 2) continue;
-    const DirectedEdge &a = edges[begin], &b = edges[begin + 1];
-    neighbors[a.triangle][filled[a.triangle]++] = {b.triangle, a.forward != b.forward};
-    neighbors[b.triangle][filled[b.triangle]++] = {a.triangle, a.forward != b.forward};
-  }
-
-  // orient each shell consistently, and so that it encloses a positive volume
-  std::vector<int> turn(n, -1), shell_of(n, -1), queue;
-  std::vector<std::vector<int>> shells;
-  std::vector<char> was_negative;
-  int turned = 0;
-  bool one_sided = false;
-  for (int seed = 0; seed < n; ++seed) {
-    if (turn[seed] >= 0) continue;
-    turn[seed] = 0;
-    queue.assign(1, seed);
-    int turned_here = 0;
-    for (std::size_t at = 0; at < queue.size(); ++at) {
-      const int i = queue[at];
-      shell_of[i] = static_cast<int>(shells.size());
-      if (turn[i] == 1) {
-        std::swap(mesh_.triangles[i][1], mesh_.triangles[i][2]);
-        ++turned_here;
-      }
-      for (int k = 0; k < filled[i]; ++k) {
-        const auto [neighbor, agrees] = neighbors[i][k];
-        const int expected = agrees ? turn[i] : 1 - turn[i];
-        if (turn[neighbor] < 0) {
-          turn[neighbor] = expected;
-          queue.push_back(neighbor);
-        } else if (turn[neighbor] != expected) {
-          one_sided = true;
-        }
-      }
-    }
-    Vector3d origin = Vector3d::Zero();
-    for (const int i : queue) origin += Centroid(mesh_, i);
-    origin /= static_cast<double>(queue.size());
-    double volume = 0;
-    for (const int i : queue)
-      volume += (Centroid(mesh_, i) - origin).dot(DoubleAreaNormal(mesh_, i));
-    const int count = static_cast<int>(queue.size());
-    if (volume < 0) {
-      for (const int i : queue) std::swap(mesh_.triangles[i][1], mesh_.triangles[i][2]);
-      turned_here = count - turned_here;
-    }
-    // the majority of its triangles decides which way the shell faced
-    was_negative.push_back(2 * turned_here > count);
-    turned += std::min(turned_here, count - turned_here);
-    shells.push_back(queue);
-  }
+  const Neighbors neighbors = FindNeighbors(mesh_);
+  const Shells shells = OrientShells(neighbors, &mesh_);
   winding_ = std::make_unique<WindingNumber>(mesh_);
   all_bvh_ = std::make_shared<const TriangleBvh>(mesh_.triangles, PositionsOf(mesh_));
 
   // a shell that faced inwards and lies in another one is the wall of a cavity
   const double beside = kBeside * (all_bvh_->bounds().upper - all_bvh_->bounds().lower).norm();
-  int inverted = 0, cavities = 0;
-  std::vector<char> is_cavity(shells.size(), 0);
-  for (std::size_t s = 0; s < shells.size(); ++s) {
-    if (!was_negative[s]) continue;
-    int largest = shells[s][0];
-    for (const int i : shells[s]) {
+  int inverted = 0;
+  std::vector<const Shell*> cavities;
+  for (const Shell& shell : shells.all) {
+    if (!shell.faced_inwards) continue;
+    int largest = shell.triangles[0];
+    for (const int i : shell.triangles) {
       if (DoubleAreaNormal(mesh_, i).squaredNorm() > DoubleAreaNormal(mesh_, largest).squaredNorm())
         largest = i;
     }
     const Vector3d out =
         Centroid(mesh_, largest) + beside * DoubleAreaNormal(mesh_, largest).normalized();
-    is_cavity[s] = winding_->Calc(out) > 0.5;
-    ++(is_cavity[s] ? cavities : inverted);
-  }
-  if (cavities > 0) {
-    for (std::size_t s = 0; s < shells.size(); ++s) {
-      if (!is_cavity[s]) continue;
-      for (const int i : shells[s]) std::swap(mesh_.triangles[i][1], mesh_.triangles[i][2]);
+    if (winding_->Calc(out) > 0.5) {
+      cavities.push_back(&shell);
+    } else {
+      ++inverted;
     }
-    winding_ = std::make_unique<WindingNumber>(mesh_);
   }
-  closed_ = open == 0 && crowded == 0 && !one_sided;
+  for (const Shell* cavity : cavities)
+    for (const int i : cavity->triangles) Turn(i, &mesh_);
+  if (!cavities.empty()) winding_ = std::make_unique<WindingNumber>(mesh_);
+
+  const int open = neighbors.open, crowded = neighbors.crowded;
+  closed_ = open == 0 && crowded == 0 && !shells.is_one_sided;
   if (open > 0)
     mends_.push_back(
         absl::StrCat("has ", open, " edges with one triangle; closed by winding number"));
@@ -215,13 +246,14 @@ void SurfaceRegion::Orient() {
         absl::StrCat("has ", crowded,
                      " edges with more than two triangles; inside is where the winding "
                      "number is above a half"));
-  if (one_sided) mends_.push_back("is one-sided in part; closed by winding number");
-  if (turned > 0)
-    mends_.push_back(absl::StrCat("turned ", turned, " triangles to agree with their neighbours"));
+  if (shells.is_one_sided) mends_.push_back("is one-sided in part; closed by winding number");
+  if (shells.turned > 0)
+    mends_.push_back(
+        absl::StrCat("turned ", shells.turned, " triangles to agree with their neighbours"));
   if (inverted > 0)
-    mends_.push_back(inverted == 1 && shells.size() == 1
+    mends_.push_back(inverted == 1 && shells.all.size() == 1
                          ? "turned inside out, because its triangles faced inwards"
-                         : absl::StrCat("turned ", inverted, " of ", shells.size(),
+                         : absl::StrCat("turned ", inverted, " of ", shells.all.size(),
                                         " shells that faced inwards"));
 }
 
