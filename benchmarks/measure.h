@@ -36,6 +36,19 @@ inline double Quantile(std::vector<double> x, double share) {
   return x[k];
 }
 
+// Median time of f in `rounds` calls [s], after one that is not timed.
+template <typename F>
+double TimeMedian(int rounds, const F& f) {
+  std::vector<double> seconds;
+  f();
+  for (int k = 0; k < rounds; ++k) {
+    const double start = Now();
+    f();
+    seconds.push_back(Now() - start);
+  }
+  return Quantile(seconds, 0.5);
+}
+
 // Restarts the measurement of this process's peak memory, where the system supports that.
 // ReadPeakMemory returns the peak [MB].
 inline void ForgetPeakMemory() {

@@ -82,19 +82,6 @@ class FirstStep {
   std::vector<double> v_;
 };
 
-// Median seconds of f, after a first call that is not timed.
-template <typename F>
-double Time(int rounds, const F& f) {
-  std::vector<double> seconds;
-  f();
-  for (int k = 0; k < rounds; ++k) {
-    const double start = Now();
-    f();
-    seconds.push_back(Now() - start);
-  }
-  return Quantile(seconds, 0.5);
-}
-
 // Writes the entries of a matrix as int32 rows, int32 columns and float64 values.
 void WriteEntries(const solvers::BlockSum& matrix, const std::filesystem::path& path) {
   std::ofstream file(path, std::ios::binary);
@@ -133,8 +120,8 @@ ordered_json RunLu(const std::string& name, double edge_length) {
   is_factored = lu.Factor(jacobian, step.balance().weights());
   const double first = Now() - start;
   const double factor =
-      Time(3, [&] { is_factored &= lu.Factor(jacobian, step.balance().weights()); });
-  const double solve = Time(3, [&] {
+      TimeMedian(3, [&] { is_factored &= lu.Factor(jacobian, step.balance().weights()); });
+  const double solve = TimeMedian(3, [&] {
     x.assign(jacobian.size, 1.0);
     lu.Solve(x);
   });
@@ -197,7 +184,7 @@ ordered_json RunContactHessian(const std::string& name) {
   FirstStep step(scene.model);
   const int count = step.num_acting();
   solvers::BlockSum jacobian;
-  const double seconds = Time(21, [&] {
+  const double seconds = TimeMedian(21, [&] {
     jacobian.Clear(step.balance().size());
     step.AddContactJacobian(&jacobian);
   });

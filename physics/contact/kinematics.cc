@@ -39,13 +39,9 @@ Eigen::Quaterniond CalcMeanTurn(const Matrix3d& a, const Matrix3d& b) {
   return p;
 }
 
-bool IsOnFrame(const Attachment& attachment) {
-  return attachment.block != kWorldBlock && attachment.nodes.empty();
-}
-
 // Rotation R_WB of the frame to which a side is fixed; identity if there is none.
 Matrix3d FrameRotation(const Attachment& attachment, const TrialConfiguration& trial) {
-  if (!IsOnFrame(attachment)) return Matrix3d::Identity();
+  if (!attachment.is_on_frame()) return Matrix3d::Identity();
   return trial.frame(attachment.block, attachment.frame).X_WB.R;
 }
 
@@ -95,7 +91,7 @@ ShapeSide FindShapeSide(const Model& model, const Attachment& attachment,
   ShapeSide side;
   const Body& body = model.bodies[body_index];
   RigidTransform X_WB = body.X_WB, to_start;
-  if (IsOnFrame(attachment)) {
+  if (attachment.is_on_frame()) {
     const FrameMotion& frame = start.frame(attachment.block, attachment.frame);
     X_WB = time_ahead > 0 ? Advance(frame, time_ahead) : frame.X_WB;
     side.R_WF = X_WB.R;
@@ -196,7 +192,7 @@ void ContactKinematics::CompleteSide(const Attachment& attachment, const Vector3
                                      const TrialConfiguration& start, Side* side) const {
   const Vector3d outward_E = side->R_FE.transpose() * (R_WF.transpose() * outward),
                  arm_F = side->R_FE * CalcSupport(side->radii, outward_E);
-  if (IsOnFrame(attachment)) {
+  if (attachment.is_on_frame()) {
     const RigidTransform& X_WB = start.frame(attachment.block, attachment.frame).X_WB;
     side->core = X_WB.Inverse() * attachment.p_W - arm_F;
     side->core_start = X_WB * side->core;

@@ -39,7 +39,7 @@ Vector3d MoveBack(const BodyMotions& motions, const Attachment& side, int body,
 // Velocity of one side of a contact after a time t of steady motion [m/s].
 Vector3d CalcVelocityAt(const Model& model, const State& state, const BodyMotions& motions,
                         const Attachment& side, int body, double t) {
-  if (side.block == kWorldBlock || !side.nodes.empty())
+  if (!side.is_on_frame())
     return CalcAttachedVelocity(model, state, motions, side, body, side.p_W);
   const FrameMotion& motion = motions[body];
   return motion.CalcPointVelocity(side.p_W - t * motion.v_W);

@@ -18,6 +18,9 @@ struct Attachment {
   int frame = 0;            // frame of the block, when there are no nodes
   NodeWeights nodes;        // weights sum to 1
   Eigen::Vector3d p_W = Eigen::Vector3d::Zero();  // position at the start of the step [m]
+
+  // Whether the point moves with a frame, and not with nodes or the fixed world.
+  bool is_on_frame() const { return block != kWorldBlock && nodes.empty(); }
 };
 
 // The geometric feature of a body on one side of a contact.

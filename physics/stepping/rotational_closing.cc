@@ -17,10 +17,6 @@ constexpr double kNegligibleRotation = 0.01;
 // Gap that rotating by a negligible angle may close [m].
 constexpr double kNegligibleClosing = 1e-5;
 
-bool IsOnFrame(const Attachment& side) {
-  return side.block != kWorldBlock && side.nodes.empty();
-}
-
 // The velocities of a block among all that participate.
 std::span<const double> PartOf(const StepStages& stages, int block, std::span<const double> v) {
   const int active = stages.participation.index_of_block[block];
@@ -49,7 +45,7 @@ void RotationalClosing::Start(const State& state, const StepStages& stages) {
   // blocks of prescribed motion may touch several islands
   for (const ContactPoint& contact : stages.contacts.points) {
     for (const Attachment* side : {&contact.a, &contact.b}) {
-      if (!IsOnFrame(*side) || stages.participation.index_of_block[side->block] >= 0) continue;
+      if (!side->is_on_frame() || stages.participation.index_of_block[side->block] >= 0) continue;
       if (rotations_[side->block] == Rotation::kUnknown)
         rotations_[side->block] = FindRotation(side->block, {});
       PlaceFrames(side->block, {});
@@ -60,7 +56,7 @@ void RotationalClosing::Start(const State& state, const StepStages& stages) {
 // Whether a body rotates by more than a negligible angle. The links of a tree are judged by the
 // start of the step, since a bound at the solution would be far too large.
 bool RotationalClosing::Rotates(int body, const Attachment& side, std::span<const double> v) {
-  if (!IsOnFrame(side)) return false;
+  if (!side.is_on_frame()) return false;
   const double h = stages_->system.h;
   const double squared = stages_->blocks.motions[body].omega_W.squaredNorm();
   if (h * h * squared > kNegligibleRotation * kNegligibleRotation) return true;
@@ -88,7 +84,7 @@ RotationalClosing::Rotation RotationalClosing::FindRotation(
 // rotates in the step, as it did at the start, twice what a radius r gives.
 double RotationalClosing::CalcLargestClosing(int body, const Attachment& side,
                                              const Vector3d& p_W) const {
-  if (!IsOnFrame(side)) return 0;
+  if (!side.is_on_frame()) return 0;
   const FrameMotion& motion = stages_->blocks.motions[body];
   const double h = stages_->system.h;
   return h * h * motion.omega_W.squaredNorm() * (p_W - motion.X_WB.p).norm();
@@ -140,7 +136,7 @@ void RotationalClosing::Find(std::span<const int> contacts, std::span<const doub
     if (!(system.contacts[c].gap + change < kNegligibleClosing + largest)) continue;
     for (const auto& [body, side] :
          {std::pair(point.body_a, &point.a), std::pair(point.body_b, &point.b)}) {
-      if (!IsOnFrame(*side)) continue;
+      if (!side->is_on_frame()) continue;
       PlaceFrames(side->block, v);
       // prescribed ones have been placed
       if (participates(*side))

@@ -58,7 +58,7 @@ struct SapSolver::Workspace {
     n_ = problem.size();
     const std::size_t rows = problem.rows.size();
     for (auto* x : {&v_, &offset_, &Adv_, &momentum_, &impulse_, &gradient_, &dv_, &scale_,
-                    &scaled_, &Av_, &permuted_})
+                    &scaled_, &Av_, &right_side_})
       x->assign(n_ + ContactJacobian::kBeyond, 0.0);
     std::copy(guess.begin(), guess.end(), v_.begin());
     GatherMomentum();
@@ -470,10 +470,10 @@ struct SapSolver::Workspace {
   bool SolveIteratively(double residual) {
     const bool is_near = has_rough_guess_ && is_any_factored_ && residual <= kReuseResidual;
     if (!sparse_hessian_.is_large() && !is_near) return false;
-    for (int i = 0; i < n_; ++i) permuted_[i] = -gradient_[i];
+    for (int i = 0; i < n_; ++i) right_side_[i] = -gradient_[i];
     const std::size_t size = n_;
     const int max_products = sparse_hessian_.is_large() ? kMaxProducts : kMaxReuseProducts;
-    is_inexact_ = sparse_hessian_.SolveIteratively({permuted_.data(), size}, kDirectionTolerance,
+    is_inexact_ = sparse_hessian_.SolveIteratively({right_side_.data(), size}, kDirectionTolerance,
                                                    max_products, {dv_.data(), size});
     return is_inexact_;
   }
@@ -569,7 +569,7 @@ struct SapSolver::Workspace {
   const SapOptions* options_ = nullptr;
   int n_ = 0;  // velocities; the vectors are longer
   std::vector<double> v_, guess_, offset_, momentum_, impulse_, gradient_, dv_, Adv_, Av_, scale_,
-      scaled_, permuted_;
+      scaled_, right_side_;
   std::vector<double> v_star_, linear_term_;  // the latter empty if it is zero
   EvaluatedTerms terms_;
   ContactJacobian jacobian_;

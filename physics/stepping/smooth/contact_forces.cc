@@ -85,7 +85,7 @@ bool ContactForces::Add(const TrialConfiguration& trial, double c, std::span<con
       const Attachment& side = sign < 0 ? contact.point->a : contact.point->b;
       if (side.block == kWorldBlock) continue;
       const Vector3d on_side = sign * force.force_W;
-      if (IsOnFrame(side)) {
+      if (side.is_on_frame()) {
         const Vector3d arm = force.p_W - trial.frame(side.block, side.frame).X_WB.p;
         wrenches[side.block].block<3, 1>(0, side.frame) += arm.cross(on_side);
         wrenches[side.block].block<3, 1>(3, side.frame) += on_side;
@@ -138,7 +138,7 @@ void ContactForces::FindVelocities(const TrialConfiguration& trial, const Smooth
   // columns of the loads' derivatives: directions of the side, and the relative velocity of B
   const int first = 6 * side, relative = 12;
   const double sign = side == 0 ? -1 : 1;
-  if (IsOnFrame(of)) {
+  if (of.is_on_frame()) {
     const int n = blocks_.size_of(of.block);
     if (n == 0) return;
     const FrameDerivatives& derivatives = DerivativesOf(trial, of);

@@ -147,7 +147,7 @@ SmoothContactTangent DifferentiateContact(const SmoothContact& contact,
     const Attachment& side = s == 0 ? point.a : point.b;
     const double sign = s == 0 ? -1 : 1;
     u += sign * CalcVelocity(side, trial, tangent.p_W);
-    if (!IsOnFrame(side)) continue;
+    if (!side.is_on_frame()) continue;
     const FrameMotion& frame = trial.frame(side.block, side.frame);
     arm[s] = tangent.p_W - frame.X_WB.p;
     arms[s] = p;
@@ -180,7 +180,7 @@ SmoothContactTangent DifferentiateContact(const SmoothContact& contact,
     SmoothContactTangent::Loads& loads = tangent.on[s];
     const double sign = s == 0 ? -1 : 1;
     loads.bottomRows<3>() = sign * forces;
-    if (!IsOnFrame(s == 0 ? point.a : point.b)) {
+    if (!(s == 0 ? point.a : point.b).is_on_frame()) {
       loads.topRows<3>().setZero();
       continue;
     }

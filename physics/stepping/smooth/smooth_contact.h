@@ -15,11 +15,6 @@ namespace pliant::physics {
 // Change of a gap that counts as rounding, in units of δ.
 inline constexpr double kSmallGap = 1e-9;
 
-// Whether a side moves with a frame; other sides are nodes, or the fixed world.
-inline bool IsOnFrame(const Attachment& side) {
-  return side.block != kWorldBlock && side.nodes.empty();
-}
-
 // A contact whose force is a function of the positions and velocities of its sides.
 struct SmoothContact {
   const ContactPoint* point;

@@ -373,7 +373,7 @@ class SmoothStepper final : public Stepper {
                                   const Vector3d& p_W) const {
     Vector3d v = Vector3d::Zero();
     if (side.block == kWorldBlock) return v;
-    if (IsOnFrame(side)) {
+    if (side.is_on_frame()) {
       return stages_.blocks.is_prescribed[side.block]
                  ? trial.frame(side.block, side.frame).CalcPointVelocity(p_W)
                  : v;

@@ -28,10 +28,12 @@ INSTANTIATE_TEST_SUITE_P(All, RandomWorlds,
 // Worlds that once failed: a step was repeated for minutes; a body that an impact spun gained half
 // of the world's energy; a hyperelastic body was relinearised at inexact impulses until no
 // recursions were left (19 of 300 steps missed), and another one halfway to a solution that did not
-// exist. Single steps still miss or not by how sums are rounded.
+// exist; Newton's directions were so long that the line search cut them to a millionth, and the
+// step gained most of the energy. Single steps still miss or not by how sums are rounded.
 TEST(KeptRandomWorlds, Converge) {
-  for (const auto& [method, seed] : {std::pair("corrective", 324), std::pair("convex", 1149),
-                                     std::pair("corrective", 805), std::pair("corrective", 1409)}) {
+  for (const auto& [method, seed] :
+       {std::pair("corrective", 324), std::pair("convex", 1149), std::pair("corrective", 805),
+        std::pair("corrective", 1409), std::pair("smooth", 157)}) {
     const WorldVerdict verdict = RunScene(RandomWorld(seed).ToYaml(method), 1.5);
     EXPECT_EQ(verdict.fault, "") << method << ", seed " << seed;
     EXPECT_LE(verdict.missed, verdict.steps / 100) << method << ", seed " << seed;
