@@ -250,7 +250,7 @@ void DampedNewton::Solve(SmoothSystem* system, std::span<const double> weights, 
         is_found = search(regularised, kShortLength);
       matrix_->is_factored = false;  // the factors are not those of J
     }
-    if (!is_found && is_solved) is_found = search(x, kMinLength);
+    if (!is_found) is_found = search(is_solved ? x : regularised, kMinLength);
     if (!is_found) {
       // the Jacobian belongs to the last residual that was computed
       system->CalcResidual(v, r_);
