@@ -70,6 +70,16 @@ std::string PatternOf(const std::string& name) {
   return pattern;
 }
 
+// Why a file is neither imported as a robot nor as a mesh.
+std::string ExplainNone(const std::string& file) {
+  const std::string ending = fs::path(file).extension().string();
+  if (ending == ".yaml" || ending == ".yml")
+    return "is a scene already; only robots and meshes are put together. Start one scene, and add "
+           "worlds of others with `pliant world create`";
+  return "is neither a robot (URDF, SDF, MJCF, xacro) nor a mesh (OBJ, STL, PLY, glTF, COLLADA; "
+         "Gmsh, legacy VTK, Medit, Abaqus); expected one of these";
+}
+
 class SceneWriter {
  public:
   SceneWriter(std::string folder, std::string jail)
@@ -89,10 +99,7 @@ class SceneWriter {
       case ImportKind::kSurface:
         return AddSurface(file);
       case ImportKind::kNone:
-        errors_.push_back(absl::StrCat(
-            file,
-            ": is neither a robot (URDF, SDF, MJCF, xacro) nor a mesh (OBJ, STL, PLY, glTF, "
-            "COLLADA; Gmsh, legacy VTK, Medit, Abaqus); expected one of these"));
+        errors_.push_back(absl::StrCat(file, ": ", ExplainNone(file)));
     }
   }
 

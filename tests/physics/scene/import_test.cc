@@ -235,6 +235,9 @@ TEST(Import, WhatIsNeitherRobotNorMeshIsNamed) {
                              HasSubstr("none.stl: no such file"),
                              HasSubstr("broken.urdf:1: <link>: has no name")));
   EXPECT_FALSE(LoadSceneFiles({text, broken}).ok());
+  const std::string scene = folder.Write("scene.yaml", "name: x\nbodies: []\n");
+  EXPECT_THAT(std::string(WriteSceneOf({scene, scene}, folder.path()).status().message()),
+              HasSubstr("scene.yaml: is a scene already"));
   // a scene stays a scene, and uploads are never imported
   EXPECT_EQ(FindImportKind(folder.Write("a.yaml", "name: x\nbodies: []\n")), ImportKind::kNone);
   SceneOptions jailed;
