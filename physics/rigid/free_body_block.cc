@@ -3,6 +3,7 @@
 
 #include "physics/rigid/free_turn.h"
 #include "physics/rigid/rigid_body_block.h"
+#include "physics/spatial/pose_numbers.h"
 
 namespace pliant::physics {
 namespace {
@@ -205,12 +206,7 @@ class FreeBodyBlock final : public DynamicsBlock, public FrameSet, public Equati
   const Matrix3d& inertia() const { return parameters_.inertia; }
 
   void SetInitialState(MutableBlockState state) const override {
-    Eigen::Quaterniond rotation(parameters_.X_WB.R);
-    rotation.coeffs() /= std::sqrt(rotation.squaredNorm());
-    const Vector3d center = parameters_.X_WB * parameters_.p_BoBcm;
-    const double values[] = {rotation.w(), rotation.x(), rotation.y(), rotation.z(),
-                             center.x(),   center.y(),   center.z()};
-    std::copy(std::begin(values), std::end(values), state.q.begin());
+    WritePose(UnitQuaternion(parameters_.X_WB.R), parameters_.X_WB * parameters_.p_BoBcm, state.q);
     for (int i = 0; i < 3; ++i) {
       state.v[i] = parameters_.angular_velocity[i];
       state.v[3 + i] = parameters_.linear_velocity[i];

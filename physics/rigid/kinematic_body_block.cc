@@ -2,23 +2,12 @@
 
 #include "physics/rigid/rigid_body_block.h"
 #include "physics/spatial/demand.h"
+#include "physics/spatial/pose_numbers.h"
 
 namespace pliant::physics {
 namespace {
 
 using Eigen::Vector3d;
-
-void WritePose(const Eigen::Quaterniond& rotation, const Vector3d& p, std::span<double> q) {
-  const double values[] = {rotation.w(), rotation.x(), rotation.y(), rotation.z(),
-                           p.x(),        p.y(),        p.z()};
-  std::copy(std::begin(values), std::end(values), q.begin());
-}
-
-Eigen::Quaterniond ToQuaternion(const Eigen::Matrix3d& R) {
-  Eigen::Quaterniond rotation(R);
-  rotation.coeffs() /= std::sqrt(rotation.squaredNorm());
-  return rotation;
-}
 
 // A prescribed motion over one step: constant velocity from the present pose to the target. It
 // takes no part in any solve; contacts see its velocity.
@@ -34,7 +23,7 @@ class KinematicBodyStep final : public BlockStep, public FrameStep {
     const RigidTransform& target = inputs.targets.front();
     p0_ = VectorAt(q0, 4);
     p1_ = target.p;
-    rotation_ = ToQuaternion(target.R);
+    rotation_ = UnitQuaternion(target.R);
     omega_ = VectorFromRotation(rotation_ * RotationAt(q0).conjugate()) / stage.h;
     v_ = (p1_ - p0_) / stage.h;
     if (!v_.allFinite() || !omega_.allFinite())
@@ -76,7 +65,7 @@ class KinematicBodyBalance final : public ForceBalance {
     const RigidTransform& target = inputs.targets.front();
     rotation0_ = RotationAt(start.q);
     p0_ = VectorAt(start.q, 4);
-    omega_ = VectorFromRotation(ToQuaternion(target.R) * rotation0_.conjugate()) / h;
+    omega_ = VectorFromRotation(UnitQuaternion(target.R) * rotation0_.conjugate()) / h;
     v_ = (target.p - p0_) / h;
   }
   void Advance(std::span<const double>, std::span<double>) const override {}
@@ -130,7 +119,7 @@ class KinematicBodyBlock final : public DynamicsBlock,
   double mass(int) const override { return 0; }
   std::vector<int> followed_bodies() const override { return {body_}; }
   void SetInitialState(MutableBlockState state) const override {
-    WritePose(ToQuaternion(X_WB_.R), X_WB_.p, state.q);
+    WritePose(UnitQuaternion(X_WB_.R), X_WB_.p, state.q);
     std::fill(state.q.begin() + 7, state.q.end(), 0.0);
   }
   std::unique_ptr<BlockStep> NewStep() const override {

@@ -13,6 +13,7 @@
 #include "physics/rigid/free_turn.h"
 #include "physics/rigid/joint_laws.h"
 #include "physics/rigid/tree_kinematics.h"
+#include "physics/spatial/pose_numbers.h"
 #include "physics/spatial/trig.h"
 
 namespace pliant::physics {
@@ -103,12 +104,6 @@ double TurnNear(double angle, double near) {
 std::pair<Vector3d, Vector3d> FindAcross(const Vector3d& axis) {
   const Matrix3d R = FrameFromNormal(axis);
   return {R.col(0), R.col(1)};
-}
-
-Quaterniond UnitRotation(const Matrix3d& R) {
-  Quaterniond rotation(R);
-  rotation.coeffs() /= std::sqrt(rotation.squaredNorm());
-  return rotation;
 }
 
 struct BodyMotion {
@@ -249,7 +244,7 @@ class MaximalTree {
           q[start] = axis.dot(X_FM.p);
           break;
         default: {
-          Quaterniond rotation = UnitRotation(X_FM.R);
+          Quaterniond rotation = UnitQuaternion(X_FM.R);
           if (rotation.dot(RotationAt(q.subspan(start))) < 0) rotation.coeffs() *= -1;
           const double values[] = {rotation.w(), rotation.x(), rotation.y(), rotation.z()};
           std::copy(std::begin(values), std::end(values), q.begin() + start);
@@ -314,7 +309,7 @@ class MaximalTree {
       const Vector3d second = joint.X_WM.R * JointOf(of).axis2;
       add(second.cross(axis), true, axis.dot(second) - AxisOf(of).dot(JointOf(of).axis2));
     } else if (type == JointType::kPrismatic) {
-      const Quaterniond turn = UnitRotation(joint.X_WM.R * R.transpose());
+      const Quaterniond turn = UnitQuaternion(joint.X_WM.R * R.transpose());
       const Vector3d error = (turn.w() < 0 ? -2.0 : 2.0) * turn.vec();
       for (int r = 0; r < 3; ++r) add(Vector3d::Unit(r), true, error[r]);
     }
@@ -524,7 +519,7 @@ class MaximalTreeStep final : public CompliantStep<BlockStep>, public FrameStep,
     Move(v, &end_);
     for (int b = 0; b < model_.num_bodies(); ++b) {
       const int first = model_.position(b);
-      const Quaterniond rotation = UnitRotation(end_[b].X_WB.R);
+      const Quaterniond rotation = UnitQuaternion(end_[b].X_WB.R);
       const double values[] = {rotation.w(),      rotation.x(),       rotation.y(),
                                rotation.z(),      end_[b].p_WBcm.x(), end_[b].p_WBcm.y(),
                                end_[b].p_WBcm.z()};
@@ -637,13 +632,10 @@ class MaximalTreeBlock final : public DynamicsBlock, public FrameSet, public Joi
     for (int b = 0; b < model_.num_bodies(); ++b) {
       const TreeBody& body = model_.bodies.bodies[b];
       const RigidTransform X_WB = kinematics.link_pose(body.link);
-      const Quaterniond rotation = UnitRotation(X_WB.R);
       const Vector3d center = X_WB * body.p_BoBcm;
       const Vector3d omega = kinematics.angular_velocity(body.link);
       const Vector3d velocity = kinematics.CalcPointVelocity(body.link, center);
-      const double values[] = {rotation.w(), rotation.x(), rotation.y(), rotation.z(),
-                               center.x(),   center.y(),   center.z()};
-      std::copy(std::begin(values), std::end(values), q.begin() + model_.position(b));
+      WritePose(UnitQuaternion(X_WB.R), center, q.subspan(model_.position(b)));
       for (int r = 0; r < 3; ++r) {
         v[model_.velocity(b) + r] = omega[r];
         v[model_.velocity(b) + 3 + r] = velocity[r];

@@ -13,6 +13,7 @@
 #include "physics/scene/robot_files/robot_description.h"
 #include "physics/scene/text/field_checks.h"
 #include "physics/scene/text/scalar_text.h"
+#include "physics/spatial/pose_numbers.h"
 #include "pliant/v1/scene.pb.h"
 
 namespace pliant::physics {
@@ -39,15 +40,6 @@ std::vector<std::vector<int>> FindTrees(const RobotDescription& robot) {
 // nearest to it.
 double InitialPosition(const RobotLink& link) {
   return std::clamp(link.initial_position, link.joint.lower, link.joint.upper);
-}
-
-// Sets the positions of a free joint: a quaternion w, x, y, z, then the origin.
-void PlaceFreeBase(const RigidTransform& X_WM, double* q) {
-  Eigen::Quaterniond rotation(X_WM.R);
-  rotation.coeffs() /= std::sqrt(rotation.squaredNorm());
-  for (const double x :
-       {rotation.w(), rotation.x(), rotation.y(), rotation.z(), X_WM.p.x(), X_WM.p.y(), X_WM.p.z()})
-    *q++ = x;
 }
 
 // A robot's joint, without its block and body.
@@ -302,7 +294,8 @@ void SceneCompiler::BuildRobot(const RobotPlacement& placement) {
         parameters.v[velocity] = draft.velocity[link];
       }
       if (joint.type == JointType::kFree && tree->links()[k].parent < 0) {
-        PlaceFreeBase(placement.X_WR * description.links[link].joint.X_PF, &parameters.q[position]);
+        const RigidTransform X_WM = placement.X_WR * description.links[link].joint.X_PF;
+        WritePose(UnitQuaternion(X_WM.R), X_WM.p, std::span(parameters.q).subspan(position));
       }
       if (CountVelocities(joint.type) == 0 || joint.name.empty()) continue;
       RobotJoint moving = MakeRobotJoint(joint, position, velocity);

@@ -113,8 +113,8 @@ class ImpactSolver {
     return false;
   }
 
-  // Calls f(i) for every velocity of the island, numbered as in the system. There may be thousands
-  // of islands, so no loop in this class is over all velocities.
+  // Calls f(i) for every velocity of the island, numbered as in the system. This class must not
+  // loop over the velocities of other islands, since there may be thousands.
   template <typename F>
   void ForEachVelocity(const F& f) const {
     for (const int b : island_->blocks) {
@@ -172,8 +172,9 @@ class ImpactSolver {
         v[i] = 0.5 * (scratch_.start[i] + free[i]);
       });
       if (!HoldLanding()) return;
-      is_cut_ = is_cut_ || k == kMaxHolds;
-      if (is_cut_) return;
+      if (k < kMaxHolds) continue;
+      is_cut_ = true;
+      return;
     }
   }
 
@@ -249,8 +250,9 @@ class ImpactSolver {
     for (int k = 0;; ++k, speed *= 0.5) {
       SolveWithSpeed(c, speed);
       if (!HasGainedEnergy()) break;
-      is_cut_ = is_cut_ || k == kMaxHalvings;
-      if (k == kMaxHalvings) break;
+      if (k < kMaxHalvings) continue;
+      is_cut_ = true;
+      break;
     }
 
     std::vector<double>& change = after;
@@ -282,8 +284,10 @@ class ImpactSolver {
       // in a convex problem, friction adds μ times the slip
       const double excess = ContactVelocity(c, scratch_.after).z() - speed;
       if (std::abs(excess) <= kSpeedTolerance * speed) return;
-      is_cut_ = is_cut_ || k == kMaxCorrections;
-      if (k == kMaxCorrections) return;
+      if (k == kMaxCorrections) {
+        is_cut_ = true;
+        return;
+      }
       contact.v_hat.z() -= excess;
     }
   }
@@ -310,7 +314,7 @@ class ImpactSolver {
   StepImpacts& impacts_;
   ImpactScratch& scratch_;
   double h_;
-  bool is_cut_ = false;  // whether a limit of this file has ended something
+  bool is_cut_ = false;  // whether a limit above ended a loop before it had converged
 };
 
 }  // namespace

@@ -210,8 +210,8 @@ class SubdividingStepper final : public Stepper {
     }
     ScaleMemory(2, &level.halved);
     AddReport(level.second, 0.5, &level.first);
-    const bool converges = !is_whole && level.first.converged;
-    if (!converges && CalcGain(level.start, level.halved, h, level.first) >= gain) {
+    const bool only_halves_converge = !is_whole && level.first.converged;
+    if (!only_halves_converge && CalcGain(level.start, level.halved, h, level.first) >= gain) {
       ++report->compromises[Compromise::kHalvedInVain];
       return status;
     }

@@ -17,7 +17,7 @@ constexpr double kShortening = 0.5;   // ρ
 constexpr double kSufficient = 1e-4;  // c1
 constexpr double kMinLength = 1e-6;   // of a step along Newton's direction
 // Length of a step below which regularised directions, which are shorter, are tried first.
-constexpr double kShortLength = 0.01;
+constexpr double kShortLength = 1.0 / 64;
 constexpr double kMaxForcing = 0.01;  // σ
 // Regularisations, relative to D⁻², that are tried in turn if Newton's direction allows short steps
 // only.
@@ -215,8 +215,8 @@ void DampedNewton::Solve(SmoothSystem* system, std::span<const double> weights, 
 
     double forcing = 0;
     bool is_found = false;
-    const auto search = [&](const VectorXd& direction, double min_length) {
-      for (double length = 1; length >= min_length; length *= kShortening) {
+    const auto search = [&](const VectorXd& direction, double longest, double shortest) {
+      for (double length = longest; length >= shortest; length *= kShortening) {
         for (std::size_t i = 0; i < n; ++i) trial_[i] = v[i] + length * direction[i];
         if (!system->CalcResidual(trial_, r_trial_)) continue;
         const double trial_norm = WeightedNorm(weights, r_trial_);
@@ -239,7 +239,7 @@ void DampedNewton::Solve(SmoothSystem* system, std::span<const double> weights, 
       forcing = 0;
       is_solved = matrix_->SolveDirect(jacobian_, weights, scaled, &x);
     }
-    if (is_solved) is_found = search(x, kShortLength);
+    if (is_solved) is_found = search(x, 1, kShortLength);
     const std::size_t plain = jacobian_.entries.size();
     for (const double factor : kRegularisations) {
       if (is_found) break;
@@ -247,10 +247,11 @@ void DampedNewton::Solve(SmoothSystem* system, std::span<const double> weights, 
       for (std::size_t i = 0; i < n; ++i)
         jacobian_.Add(static_cast<int>(i), static_cast<int>(i), factor / (weights[i] * weights[i]));
       if (matrix_->SolveDirect(jacobian_, weights, scaled, &regularised))
-        is_found = search(regularised, kShortLength);
+        is_found = search(regularised, 1, kShortLength);
       matrix_->is_factored = false;  // the factors are not those of J
     }
-    if (!is_found) is_found = search(is_solved ? x : regularised, kMinLength);
+    if (!is_found)
+      is_found = search(is_solved ? x : regularised, kShortening * kShortLength, kMinLength);
     if (!is_found) {
       // the Jacobian belongs to the last residual that was computed
       system->CalcResidual(v, r_);

@@ -27,7 +27,7 @@ class BalanceBlocks {
   PosedBalance* posed(int block) const { return posed_[block]; }  // null: equation of motion
   bool is_any_posed() const { return is_any_posed_; }
 
-  // What follows is that of the present step.
+  // The following functions refer to the present step.
   bool is_awake(int block) const { return !step_->sleeping.sleeps(block); }
   const BlockStep& step(int block) const { return *step_->steps[block]; }
   int num_velocities() const { return step_->spaces.size(); }

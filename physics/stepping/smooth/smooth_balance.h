@@ -109,8 +109,8 @@ class SmoothBalance final : public solvers::SmoothSystem {
 
   // the last residual
   std::vector<double> start_residual_, v_, x_, q_, a_, p_, travel_, of_block_;
-  // The positions and velocities of a block's nodes start at the index of its first velocity. Those
-  // of the nodes that contacts have of their own follow after all velocities.
+  // The positions and velocities of a block's nodes start at the index of its first velocity. The
+  // nodes that belong to contacts alone have the indices after all velocities.
   std::vector<double> node_positions_, node_velocities_;
   std::vector<int> first_frame_, first_node_;
   std::vector<FrameMotion> frames_;
