@@ -11,7 +11,7 @@ WorkQueue::WorkQueue(Timeline* timeline, int threads, std::size_t capacity,
                      const Timeline::Thread& thread)
     : timeline_(timeline), capacity_(capacity) {
   for (int i = 0; i < threads; ++i)
-    workers_.push_back(timeline_->Start([this] { return RunNext(); }, thread));
+    workers_.push_back(timeline_->Start([this, i] { return RunNext(i); }, thread));
 }
 
 WorkQueue::~WorkQueue() {
@@ -20,6 +20,7 @@ WorkQueue::~WorkQueue() {
 
 void WorkQueue::Post(std::function<void()> job, std::function<void(const absl::Status&)> fail) {
   absl::Status refused;
+  int woken = -1;
   {
     std::lock_guard lock(mutex_);
     if (cancelled_) {
@@ -28,10 +29,15 @@ void WorkQueue::Post(std::function<void()> job, std::function<void(const absl::S
       refused = absl::ResourceExhaustedError("too many pending requests; try again in a moment");
     } else {
       jobs_.push_back({std::move(job), std::move(fail)});
+      // a busy worker looks for a job before it waits
+      if (!idle_.empty()) {
+        woken = idle_.back();
+        idle_.pop_back();
+      }
     }
   }
   if (!refused.ok()) return fail(refused);
-  for (const auto& worker : workers_) worker->Wake();
+  if (woken >= 0) workers_[woken]->Wake();
 }
 
 std::size_t WorkQueue::length() const {
@@ -54,11 +60,14 @@ void WorkQueue::Stop() {
   for (const auto& worker : workers_) worker->Stop();
 }
 
-SteadyTime WorkQueue::RunNext() {
+SteadyTime WorkQueue::RunNext(int worker) {
   Job job;
   {
     std::lock_guard lock(mutex_);
-    if (jobs_.empty()) return kNever;
+    if (jobs_.empty()) {
+      idle_.push_back(worker);
+      return kNever;
+    }
     job = std::move(jobs_.front());
     jobs_.pop_front();
   }

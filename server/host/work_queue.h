@@ -42,12 +42,15 @@ class WorkQueue {
     std::function<void(const absl::Status&)> fail;
   };
 
-  SteadyTime RunNext();
+  SteadyTime RunNext(int worker);
 
   Timeline* const timeline_;
   const std::size_t capacity_;
   mutable std::mutex mutex_;
   std::deque<Job> jobs_;
+  // Indices of workers that wait for a job. The last one to begin is woken first: its data may
+  // still be in the caches.
+  std::vector<int> idle_;
   bool cancelled_ = false;
   std::vector<std::unique_ptr<Timeline::Worker>> workers_;
 };

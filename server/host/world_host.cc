@@ -116,8 +116,10 @@ void WorldHost::Step(std::int64_t steps, const CallLimits& limits, Done done, St
   }
   const int here = CountStepsHere(steps, caller.lent);
   auto shared_done = std::make_shared<Done>(std::move(done));
-  Post({[this, steps, limits, shared_done, inputs = std::move(inputs), caller = std::move(caller)] {
-          StartRun({steps, 0, limits, std::move(*shared_done), inputs, caller});
+  Post({[this, steps, limits, shared_done, inputs = std::move(inputs),
+         caller = std::move(caller)]() mutable {
+          StartRun(
+              {steps, 0, limits, std::move(*shared_done), std::move(inputs), std::move(caller)});
         },
         [shared_done](const absl::Status& status) { (*shared_done)(status); }},
        here);

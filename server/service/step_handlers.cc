@@ -63,6 +63,13 @@ absl::StatusOr<std::vector<const physics::Probe*>> FindProbes(const physics::Mod
 
 // A batch whose worlds are being stepped. Each world writes its own rows, on any thread.
 struct Batch {
+  // Consecutive worlds for one thread, which helps with the others' when it is done with them: it
+  // finds the worlds that it stepped the last time in its processor's caches.
+  struct Share {
+    std::atomic<int> next{0};  // the first world that no thread has taken
+    int end = 0;
+  };
+
   int count = 0;  // of worlds
   int steps_of_each = 1;
   CallLimits limits;
@@ -79,7 +86,7 @@ struct Batch {
   std::vector<double> times;
   std::vector<std::string> hashes;
   std::vector<absl::Status> failures;
-  std::atomic<int> next{0};  // the first world that no thread has taken
+  std::vector<Share> shares;
   std::atomic<int> missing;  // number of worlds without a result
   std::function<void(absl::StatusOr<v1::StepWorldsResponse>)> reply;
 };
@@ -158,11 +165,32 @@ void StepWorldOf(const std::shared_ptr<Batch>& batch, int i, Lent lent) {
              {batch->caller, nullptr, lent});
 }
 
-// Steps worlds of a batch that no other thread has taken, until none are left or it is `until`.
-// Returns whether none are left.
-bool StepShare(const std::shared_ptr<Batch>& batch, Lent lent, const Timeline& timeline,
+// Divides the worlds of a batch among threads.
+void Divide(int threads, Batch* batch) {
+  batch->shares = std::vector<Batch::Share>(threads);
+  for (int k = 0; k < threads; ++k) {
+    batch->shares[k].next = k * batch->count / threads;
+    batch->shares[k].end = (k + 1) * batch->count / threads;
+  }
+}
+
+// Takes a world that no thread has taken, of this share if it has any. Returns −1 if none are left.
+int TakeWorld(int share, Batch* batch) {
+  const int count = static_cast<int>(batch->shares.size());
+  for (int k = 0; k < count; ++k) {
+    Batch::Share& of = batch->shares[(share + k) % count];
+    // never counts far beyond the end
+    if (of.next.load() >= of.end) continue;
+    if (const int world = of.next.fetch_add(1); world < of.end) return world;
+  }
+  return -1;
+}
+
+// Steps worlds of a batch that no other thread has taken, first those of `share`, until none are
+// left or it is `until`. Returns whether none are left.
+bool StepShare(const std::shared_ptr<Batch>& batch, int share, Lent lent, const Timeline& timeline,
                SteadyTime until = kNever) {
-  for (int i = batch->next.fetch_add(1); i < batch->count; i = batch->next.fetch_add(1)) {
+  for (int i = TakeWorld(share, batch.get()); i >= 0; i = TakeWorld(share, batch.get())) {
     StepWorldOf(batch, i, lent);
     if (timeline.Now() >= until) return false;
   }
@@ -170,12 +198,13 @@ bool StepShare(const std::shared_ptr<Batch>& batch, Lent lent, const Timeline& t
 }
 
 // Steps worlds of a batch on a thread of `queue`, by turns with other batches.
-void StepInTurns(const std::shared_ptr<Batch>& batch, Timeline* timeline, WorkQueue* queue) {
+void StepInTurns(const std::shared_ptr<Batch>& batch, int share, Timeline* timeline,
+                 WorkQueue* queue) {
   queue->Post(
-      [batch, timeline, queue] {
+      [batch, share, timeline, queue] {
         bool done = false;
         const auto step = [&] {
-          done = StepShare(batch, Lent::kShortSteps, *timeline, timeline->Now() + kTurn);
+          done = StepShare(batch, share, Lent::kShortSteps, *timeline, timeline->Now() + kTurn);
         };
         if (batch->count < queue->size()) {
           step();
@@ -183,10 +212,12 @@ void StepInTurns(const std::shared_ptr<Batch>& batch, Timeline* timeline, WorkQu
           // other worlds keep the other processors busy
           tbb::task_arena(1).execute(step);
         }
-        if (!done) StepInTurns(batch, timeline, queue);
+        if (!done) StepInTurns(batch, share, timeline, queue);
       },
       // the worlds' own threads do the rest
-      [batch, timeline](const absl::Status&) { StepShare(batch, Lent::kNothing, *timeline); });
+      [batch, share, timeline](const absl::Status&) {
+        StepShare(batch, share, Lent::kNothing, *timeline);
+      });
 }
 
 // Reads the request of a batch, whose worlds all have the model of `host`, and allocates their
@@ -398,9 +429,10 @@ void Handlers::StepBatch(const Call& call, const v1::StepBatch& request,
   // other calls wait for the thread that received this one
   const bool lent =
       call.lends_thread && count <= kMaxWorldsOnLentThread && first != nullptr && first->IsQuick();
-  const int helpers = std::min(stepping_.size(), count) - (lent ? 1 : 0);
-  for (int i = 0; i < helpers; ++i) StepInTurns(batch, options_.timeline, &stepping_);
-  if (lent) StepShare(batch, Lent::kQuickSteps, *options_.timeline);
+  const int threads = std::min(stepping_.size(), count);
+  Divide(threads, batch.get());
+  for (int i = lent ? 1 : 0; i < threads; ++i) StepInTurns(batch, i, options_.timeline, &stepping_);
+  if (lent) StepShare(batch, 0, Lent::kQuickSteps, *options_.timeline);
 }
 
 void Handlers::ProbeWorld(const Call& call, const v1::ProbeWorldRequest& request,
