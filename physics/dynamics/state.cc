@@ -6,7 +6,6 @@
 #include <xxhash.h>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 
 namespace pliant::physics {
 namespace {
@@ -222,7 +221,8 @@ class Reader {
 
 std::string Hash(std::string_view bytes) {
   const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
-  return absl::StrFormat("%016x%016x", hash.high64, hash.low64);
+  return absl::StrCat(absl::Hex(hash.high64, absl::kZeroPad16),
+                      absl::Hex(hash.low64, absl::kZeroPad16));
 }
 
 // Expected index of a key among `count` ascending keys that are uniformly distributed.

@@ -13,7 +13,6 @@
 #include "physics/mpm/particle_transfer.h"
 #include "solvers/linalg/elimination_order.h"
 #include "solvers/linalg/grid/grid_dissection.h"
-#include "solvers/linalg/iterative/conjugate_gradients.h"
 #include "solvers/linalg/iterative/swept_matrix.h"
 #include "solvers/linalg/partial_cholesky.h"
 
@@ -466,8 +465,8 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
 
   bool FindDirectionIteratively() {
     if (!swept_.Set(A_)) return false;
-    conjugate_gradients_.Solve(&swept_, negated_, kFreeDirectionTolerance, kMaxFreeProducts,
-                               direction_);
+    swept_.Solve(negated_, kFreeDirectionTolerance, kMaxFreeProducts, direction_);
+    report_.linear_iterations += swept_.iterations();
     return true;
   }
 
@@ -535,7 +534,6 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
   std::vector<int> order_;
   solvers::PartialCholesky factor_;
   solvers::SweptMatrix swept_;
-  solvers::ConjugateGradients conjugate_gradients_;
   bool is_pattern_new_ = false;   // not yet given to factor_
   bool is_large_ = false;         // too large to factor
   bool is_free_ = false;          // nothing participates, and v_linear_ is the free motion

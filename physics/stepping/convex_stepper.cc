@@ -158,7 +158,7 @@ class ConvexStepper final : public Stepper {
   struct Outcome {
     bool is_recovering = false;
     solvers::StopReason reason = solvers::StopReason::kConverged;
-    int iterations = 0, factorisations = 0;
+    int iterations = 0, factorisations = 0, linear_iterations = 0;
     std::vector<double> residuals;
   };
 
@@ -271,7 +271,8 @@ class ConvexStepper final : public Stepper {
     solvers::SapOptions rough = options;
     rough.relative_tolerance = kRoughTolerance;
     work->solver.Solve(work->problem, work->guess, rough, &result);
-    const int iterations = result.iterations, factorisations = result.factorisations;
+    const int iterations = result.iterations, factorisations = result.factorisations,
+              linear_iterations = result.linear_iterations;
     work->rough_residuals.assign(result.residuals.begin(), result.residuals.end());
     for (std::size_t c = 0; c < work->problem.contacts.size(); ++c)
       work->problem.contacts[c].expected = result.gamma[c];
@@ -279,6 +280,7 @@ class ConvexStepper final : public Stepper {
     work->solver.SolveRegularised(options, &result);
     result.iterations += iterations;
     result.factorisations += factorisations;
+    result.linear_iterations += linear_iterations;
   }
 
   void SolveIsland(const solvers::IslandView& island, double h, Work* work, Outcome* outcome) {
@@ -302,6 +304,7 @@ class ConvexStepper final : public Stepper {
     outcome->reason = work->result.reason;
     outcome->iterations = work->result.iterations;
     outcome->factorisations = work->result.factorisations;
+    outcome->linear_iterations = work->result.linear_iterations;
     outcome->residuals.assign(work->rough_residuals.begin(), work->rough_residuals.end());
     outcome->residuals.insert(outcome->residuals.end(), work->result.residuals.begin(),
                               work->result.residuals.end());
@@ -375,6 +378,7 @@ class ConvexStepper final : public Stepper {
       const Outcome& result = outcomes_[k];
       is_recovering_ = is_recovering_ || result.is_recovering;
       report->refactorisations += result.factorisations;
+      report->linear_iterations += result.linear_iterations;
       if (result.iterations >= report->iterations) {
         report->iterations = result.iterations;
         report->iteration_residuals.assign(result.residuals.begin(), result.residuals.end());

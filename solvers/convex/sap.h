@@ -70,6 +70,7 @@ struct SapResult {
   StopReason reason = StopReason::kConverged;
   int iterations = 0;
   int factorisations = 0;
+  int linear_iterations = 0;  // products by H of conjugate gradients, in total
   // ‖D∇ℓ‖ / max(‖D A v‖, ‖D ∇φ‖, ‖D Jᵀγ‖), D = diag(A + ∇²φ at the guess)^(−1/2)
   double residual = 0;
   std::vector<double> v;

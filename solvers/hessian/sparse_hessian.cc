@@ -383,10 +383,9 @@ bool SparseHessian::SolveIteratively(std::span<const double> b, double tolerance
     std::ranges::copy(from, to.begin());
     factor_.Solve(to);
   };
-  const bool is_solved =
-      is_large_
-          ? conjugate_gradients_.Solve(&swept_, x_, tolerance, max_iterations, y_)
-          : conjugate_gradients_.Solve(multiply, precondition, x_, tolerance, max_iterations, y_);
+  const bool is_solved = is_large_ ? swept_.Solve(x_, tolerance, max_iterations, y_)
+                                   : conjugate_gradients_.Solve(multiply, precondition, x_,
+                                                                tolerance, max_iterations, y_);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = y_[places_[i]];
   return is_solved || is_large_;
 }

@@ -58,6 +58,10 @@ class SparseHessian {
   // `max_iterations` products; a large H is satisfied with what they achieve.
   bool SolveIteratively(std::span<const double> b, double tolerance, int max_iterations,
                         std::span<double> x);
+  // Products that this took in the last call.
+  int num_products() const {
+    return is_large_ ? swept_.iterations() : conjugate_gradients_.iterations();
+  }
 
   // False when H is not positive definite.
   bool Factor();

@@ -8,8 +8,9 @@ namespace pliant::physics {
 
 // Outcome of solving the momentum balance of a nonlinear block.
 struct FreeMotionReport {
-  int iterations = 0;   // Newton iterations
-  double residual = 0;  // relative residual of the momentum balance
+  int iterations = 0;         // Newton iterations
+  int linear_iterations = 0;  // of an iterative linear solver, in total
+  double residual = 0;        // relative residual of the momentum balance
   // Elements whose indefinite stiffness was projected: the largest number in any one iteration.
   int projected_elements = 0;
   bool is_above_tolerance = false;  // accepted with a residual above the tolerance

@@ -141,6 +141,7 @@ void ReportBlocks(const StepBlocks& blocks, const State& state, StepReport* repo
     if (abilities.nonlinear != nullptr) {
       const FreeMotionReport of_block = abilities.nonlinear->free_motion_report();
       report->newton_iterations = std::max(report->newton_iterations, of_block.iterations);
+      report->linear_iterations += of_block.linear_iterations;
       report->newton_residual = std::max(report->newton_residual, of_block.residual);
       report->projected_elements += of_block.projected_elements;
       report->compromises[Compromise::kNewtonAboveTolerance] += of_block.is_above_tolerance;

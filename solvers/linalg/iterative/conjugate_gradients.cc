@@ -38,12 +38,4 @@ bool ConjugateGradients::Solve(Operator multiply, Operator precondition, std::sp
   return true;
 }
 
-bool ConjugateGradients::Solve(SweptMatrix* A, std::span<const double> b, double tolerance,
-                               int max_iterations, std::span<double> x) {
-  return Solve(
-      [A](std::span<const double> from, std::span<double> to) { A->Multiply(from, to); },
-      [A](std::span<const double> from, std::span<double> to) { A->Precondition(from, to); }, b,
-      tolerance, max_iterations, x);
-}
-
 }  // namespace pliant::solvers

@@ -5,8 +5,6 @@
 
 #include "absl/functional/function_ref.h"
 
-#include "solvers/linalg/iterative/swept_matrix.h"
-
 namespace pliant::solvers {
 
 // Preconditioned conjugate gradients for H x = b with positive definite H, from x = 0. Keeps its
@@ -20,9 +18,6 @@ class ConjugateGradients {
   // times its value at the start; false when it has not after `max_iterations` products.
   bool Solve(Operator multiply, Operator precondition, std::span<const double> b, double tolerance,
              int max_iterations, std::span<double> x);
-  // Solves with A of a matrix, preconditioned by its sweeps.
-  bool Solve(SweptMatrix* A, std::span<const double> b, double tolerance, int max_iterations,
-             std::span<double> x);
   // Products in the last solve.
   int iterations() const { return iterations_; }
 

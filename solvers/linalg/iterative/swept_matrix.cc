@@ -7,6 +7,7 @@
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
 
+#include "solvers/linalg/dense.h"
 #include "solvers/linalg/parallel.h"
 
 namespace pliant::solvers {
@@ -15,8 +16,9 @@ namespace {
 
 using Eigen::Matrix3d;
 
-// Number of blocks from which a matrix is divided.
-constexpr int kMinDividedBlocks = 100'000;
+// Number of blocks from which a matrix is divided, and the least length of a range in units of the
+// bandwidth: shorter ones leave so many couplings out of P that it takes more iterations.
+constexpr int kMinDividedBlocks = 100'000, kMinRange = 4;
 
 // Loads the columns of a block. The fourth number of each is not meaningful.
 void Load(const float* B, __m256d* columns) {
@@ -71,22 +73,34 @@ bool SweptMatrix::Set(const BlockMatrix& A) {
 // Divides the columns into ranges with about the same number of blocks.
 void SweptMatrix::FindRanges() {
   const std::vector<int>& starts = pattern_->column_starts;
+  const std::vector<int>& rows = pattern_->rows;
   const int blocks = pattern_->num_blocks();
-  num_ranges_ = blocks < kMinDividedBlocks ? 1 : kRanges;
+  int bandwidth = 1;
+  for (int j = 0; j < pattern_->num_nodes; ++j)  // the rows of a column ascend
+    bandwidth = std::max(bandwidth, rows[starts[j + 1] - 1] - j);
+  // a power of two, which threads share evenly
+  num_ranges_ = 1;
+  while (blocks >= kMinDividedBlocks && num_ranges_ < kMaxRanges &&
+         2 * num_ranges_ * kMinRange * bandwidth <= pattern_->num_nodes)
+    num_ranges_ *= 2;
+  first_outside_.resize(pattern_->num_nodes);
   int begin = 0;
   std::size_t place = 0;
   for (int k = 0; k < num_ranges_; ++k) {
     const auto up_to = static_cast<int>(std::int64_t{blocks} * (k + 1) / num_ranges_);
     const int end = static_cast<int>(std::ranges::lower_bound(starts, up_to) - starts.begin());
     int row_end = end;
-    // the rows of a column ascend
-    for (int j = begin; j < end; ++j)
-      row_end = std::max(row_end, pattern_->rows[starts[j + 1] - 1] + 1);
+    for (int j = begin; j < end; ++j) {
+      const auto column_end = rows.begin() + starts[j + 1];
+      row_end = std::max(row_end, *(column_end - 1) + 1);
+      first_outside_[j] = static_cast<int>(
+          std::lower_bound(rows.begin() + starts[j], column_end, end) - rows.begin());
+    }
     ranges_[k] = {begin, end, row_end, place};
-    place += 4 * std::size_t(row_end - begin);
+    place += 4 * std::size_t(row_end - end);
     begin = end;
   }
-  y_.resize(place);
+  outside_.resize(place);
 }
 
 template <typename F>
@@ -98,79 +112,120 @@ void SweptMatrix::ForEachRange(const F& f) const {
   }
 }
 
-void SweptMatrix::Multiply(std::span<const double> from, std::span<double> to) {
-  Pad(from, &x_);
-  ForEachRange([this](const Range& range) { MultiplyRange(range); });
-  std::ranges::fill(to, 0.0);
-  for (const Range& range : std::span(ranges_).first(num_ranges_)) {
-    const double* y = &y_[range.place];
-    for (int i = range.begin; i < range.row_end; ++i, y += 4)
-      for (int r = 0; r < 3; ++r) to[3 * std::size_t(i) + r] += y[r];
-  }
-}
-
-// The columns' contribution to A x: their blocks of L + D, and these transposed.
-void SweptMatrix::MultiplyRange(const Range& range) {
-  const double* x = x_.data();
-  double* of_range = &y_[range.place];
-  std::fill_n(of_range, 4 * std::size_t(range.row_end - range.begin), 0.0);
-  const auto at = [&](int i) { return of_range + 4 * std::size_t(i - range.begin); };
+void SweptMatrix::SweepDown(const Range& range, double* x) const {
   __m256d columns[3], xj[3];
   for (int j = range.begin; j < range.end; ++j) {
-    Broadcast(x + 4 * std::size_t(j), xj);
-    __m256d sums[3] = {_mm256_setzero_pd(), _mm256_setzero_pd(), _mm256_setzero_pd()};
-    const int start = pattern_->column_starts[j];
-    for (int b = start; b < pattern_->column_starts[j + 1]; ++b) {
-      const int i = pattern_->rows[b];
+    double* of_j = x + 4 * std::size_t(j);
+    MultiplyNode(&inverses_[9 * std::size_t(j)], of_j);
+    of_j[3] = 0;  // the products below leave numbers without meaning there
+    Broadcast(of_j, xj);
+    for (int b = pattern_->column_starts[j] + 1; b < first_outside_[j]; ++b) {
+      double* xi = x + 4 * std::size_t(pattern_->rows[b]);
       Load(&values_[9 * std::size_t(b)], columns);
-      __m256d yi = _mm256_loadu_pd(at(i));
-      for (int c = 0; c < 3; ++c) yi = _mm256_fmadd_pd(columns[c], xj[c], yi);
-      _mm256_storeu_pd(at(i), yi);
-      if (b == start) continue;  // the diagonal block
-      const __m256d xi = _mm256_loadu_pd(x + 4 * std::size_t(i));
-      for (int c = 0; c < 3; ++c) sums[c] = _mm256_fmadd_pd(columns[c], xi, sums[c]);
+      __m256d sum = _mm256_loadu_pd(xi);
+      for (int c = 0; c < 3; ++c) sum = _mm256_fnmadd_pd(columns[c], xj[c], sum);
+      _mm256_storeu_pd(xi, sum);
     }
-    for (int c = 0; c < 3; ++c) at(j)[c] += SumOfThree(sums[c]);
   }
 }
 
-void SweptMatrix::Precondition(std::span<const double> from, std::span<double> to) {
-  Pad(from, &x_);
-  ForEachRange([this](const Range& range) { Sweep(range); });
-  for (std::size_t i = 0; 3 * i < to.size(); ++i) std::copy_n(&x_[4 * i], 3, &to[3 * i]);
-}
-
-// Solves (L + D) y = x, then (D + Lᵀ) x = D y, for the nodes of a range.
-void SweptMatrix::Sweep(const Range& range) {
-  double* x = x_.data();
-  __m256d columns[3], y[3];
-  for (int j = range.begin; j < range.end; ++j) {
-    double* xj = x + 4 * std::size_t(j);
-    MultiplyNode(&inverses_[9 * std::size_t(j)], xj);
-    Broadcast(xj, y);
-    for (int b = pattern_->column_starts[j] + 1; b < pattern_->column_starts[j + 1]; ++b) {
-      const int i = pattern_->rows[b];
-      if (i >= range.end) break;
-      Load(&values_[9 * std::size_t(b)], columns);
-      __m256d xi = _mm256_loadu_pd(x + 4 * std::size_t(i));
-      for (int c = 0; c < 3; ++c) xi = _mm256_fnmadd_pd(columns[c], y[c], xi);
-      _mm256_storeu_pd(x + 4 * std::size_t(i), xi);
-    }
-  }
+void SweptMatrix::SweepUp(const Range& range, double* t, double* above) const {
+  __m256d columns[3];
   for (int j = range.end - 1; j >= range.begin; --j) {
     __m256d sums[3] = {_mm256_setzero_pd(), _mm256_setzero_pd(), _mm256_setzero_pd()};
-    for (int b = pattern_->column_starts[j] + 1; b < pattern_->column_starts[j + 1]; ++b) {
-      const int i = pattern_->rows[b];
-      if (i >= range.end) break;
+    for (int b = pattern_->column_starts[j] + 1; b < first_outside_[j]; ++b) {
       Load(&values_[9 * std::size_t(b)], columns);
-      const __m256d xi = _mm256_loadu_pd(x + 4 * std::size_t(i));
-      for (int c = 0; c < 3; ++c) sums[c] = _mm256_fmadd_pd(columns[c], xi, sums[c]);
+      const __m256d ti = _mm256_loadu_pd(t + 4 * std::size_t(pattern_->rows[b]));
+      for (int c = 0; c < 3; ++c) sums[c] = _mm256_fmadd_pd(columns[c], ti, sums[c]);
     }
-    double of_others[3];
-    for (int c = 0; c < 3; ++c) of_others[c] = SumOfThree(sums[c]);
-    MultiplyNode(&inverses_[9 * std::size_t(j)], of_others);
-    for (int c = 0; c < 3; ++c) x[4 * std::size_t(j) + c] -= of_others[c];
+    double *tj = t + 4 * std::size_t(j), *of_j = above + 4 * std::size_t(j);
+    for (int c = 0; c < 3; ++c) {
+      of_j[c] = SumOfThree(sums[c]);
+      tj[c] -= of_j[c];
+    }
+    of_j[3] = 0;
+    MultiplyNode(&inverses_[9 * std::size_t(j)], tj);
   }
+}
+
+void SweptMatrix::MultiplyOutside(const Range& range, const double* t, double* own) {
+  double* others = outside_.data() + range.place;
+  std::fill_n(others, 4 * std::size_t(range.row_end - range.end), 0.0);
+  __m256d columns[3], tj[3];
+  for (int j = range.begin; j < range.end; ++j) {
+    Broadcast(t + 4 * std::size_t(j), tj);
+    __m256d sums[3] = {_mm256_setzero_pd(), _mm256_setzero_pd(), _mm256_setzero_pd()};
+    for (int b = first_outside_[j]; b < pattern_->column_starts[j + 1]; ++b) {
+      const int i = pattern_->rows[b];
+      Load(&values_[9 * std::size_t(b)], columns);
+      double* of_i = others + 4 * std::size_t(i - range.end);
+      __m256d yi = _mm256_loadu_pd(of_i);
+      const __m256d ti = _mm256_loadu_pd(t + 4 * std::size_t(i));
+      for (int c = 0; c < 3; ++c) {
+        yi = _mm256_fmadd_pd(columns[c], tj[c], yi);
+        sums[c] = _mm256_fmadd_pd(columns[c], ti, sums[c]);
+      }
+      _mm256_storeu_pd(of_i, yi);
+    }
+    for (int c = 0; c < 3; ++c) own[4 * std::size_t(j) + c] += SumOfThree(sums[c]);
+  }
+}
+
+void SweptMatrix::AddOutside(double* sum) const {
+  for (const Range& range : std::span(ranges_).first(num_ranges_)) {
+    const double* y = outside_.data() + range.place;
+    for (int i = range.end; i < range.row_end; ++i, y += 4)
+      for (int r = 0; r < 3; ++r) sum[4 * std::size_t(i) + r] += y[r];
+  }
+}
+
+void SweptMatrix::MultiplyDiagonal(const std::vector<double>& from, std::vector<double>* to) const {
+  for (int j = 0; j < pattern_->num_nodes; ++j) {
+    const float* D = &values_[9 * std::size_t(pattern_->column_starts[j])];
+    const double* x = &from[4 * std::size_t(j)];
+    double* y = &(*to)[4 * std::size_t(j)];
+    for (int r = 0; r < 3; ++r) y[r] = D[r] * x[0] + D[3 + r] * x[1] + D[6 + r] * x[2];
+  }
+}
+
+bool SweptMatrix::Solve(std::span<const double> b, double tolerance, int max_iterations,
+                        std::span<double> x) {
+  const std::size_t n = 4 * std::size_t(pattern_->num_nodes);
+  const auto dot = [n](const std::vector<double>& a, const std::vector<double>& c) {
+    return Dot(static_cast<int>(n), a.data(), c.data());
+  };
+  iterations_ = 0;
+  x_.assign(n, 0.0);
+  z_.assign(n, 0.0);
+  q_.resize(n);
+  Pad(b, &r_);
+  ForEachRange([this](const Range& range) { SweepDown(range, r_.data()); });
+  MultiplyDiagonal(r_, &z_);
+  p_ = z_;
+  double square = dot(r_, z_);
+  const double target = tolerance * tolerance * square;
+  while (square > target && iterations_ < max_iterations) {
+    ++iterations_;
+    t_ = p_;
+    ForEachRange([this](const Range& range) { SweepUp(range, t_.data(), q_.data()); });
+    if (num_ranges_ > 1) {
+      ForEachRange([this](const Range& range) { MultiplyOutside(range, t_.data(), q_.data()); });
+      AddOutside(q_.data());
+    }
+    ForEachRange([this](const Range& range) { SweepDown(range, q_.data()); });
+    for (std::size_t i = 0; i < n; ++i) q_[i] += t_[i];
+    const double alpha = square / dot(p_, q_);
+    for (std::size_t i = 0; i < n; ++i) {
+      x_[i] += alpha * t_[i];
+      r_[i] -= alpha * q_[i];
+    }
+    MultiplyDiagonal(r_, &z_);
+    const double next = dot(r_, z_), beta = next / square;
+    square = next;
+    for (std::size_t i = 0; i < n; ++i) p_[i] = z_[i] + beta * p_[i];
+  }
+  for (std::size_t i = 0; 3 * i < x.size(); ++i) std::copy_n(&x_[4 * i], 3, &x[3 * i]);
+  return square <= target;
 }
 
 }  // namespace pliant::solvers

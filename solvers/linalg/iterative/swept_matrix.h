@@ -8,48 +8,63 @@
 
 namespace pliant::solvers {
 
-// A positive definite A = L + D + Lᵀ with 3 × 3 blocks for conjugate gradients, and its symmetric
+// A positive definite A = L + D + Lᵀ with 3 × 3 blocks, and conjugate gradients with its symmetric
 // Gauss–Seidel preconditioner
 //
 //     P = (L + D) D⁻¹ (D + Lᵀ)
 //
-// The blocks are rounded to single precision, since the products are limited by the memory that
-// they read. So A is exact to 1e-7, which is enough for directions. Vectors stay in double
-// precision.
+// With x̂ = (D + Lᵀ) x and r̂ = (L + D)⁻¹ r, an iteration reads each block twice, for P, and not a
+// third time for the product with A (Eisenstat 1981): (L + D)⁻¹ A t = t + (L + D)⁻¹ Lᵀ t, and the
+// solve for t = (D + Lᵀ)⁻¹ p̂ yields Lᵀ t.
+//
+// The blocks are rounded to single precision, since the sweeps are limited by the memory that they
+// read. So A is exact to 1e-7, which is enough for directions. Vectors stay in double precision.
 //
 // The columns of a large matrix are divided into ranges, which threads share. P leaves out the
-// couplings between them. The ranges depend on the pattern alone, so the bits are the same for any
-// number of threads. Keeps its memory.
+// couplings between them, with which each iteration multiplies. The ranges depend on the pattern
+// alone, so the bits are the same for any number of threads. Keeps its memory.
 class SweptMatrix {
  public:
   // Copies A, whose pattern must outlive later calls. False if a diagonal block is not positive
   // definite.
   bool Set(const BlockMatrix& A);
 
-  // to ← A from; both of 3 · num_nodes numbers.
-  void Multiply(std::span<const double> from, std::span<double> to);
-  // to ← P⁻¹ from
-  void Precondition(std::span<const double> from, std::span<double> to);
+  // A x = b from x = 0, of 3 · num_nodes numbers. The residual is r = b − A x. True when
+  // √(rᵀP⁻¹r) has fallen to `tolerance` times its value at the start; false when it has not after
+  // `max_iterations` products.
+  bool Solve(std::span<const double> b, double tolerance, int max_iterations, std::span<double> x);
+  // Products in the last solve.
+  int iterations() const { return iterations_; }
 
  private:
-  static constexpr int kRanges = 8;
+  static constexpr int kMaxRanges = 8;
   struct Range {
     int begin, end, row_end;  // its columns, and the end of the rows that they affect
-    std::size_t place;        // of its contribution to a product, in y_
+    std::size_t place;        // in outside_, of its contribution to the rows from `end` on
   };
 
   void FindRanges();
   template <typename F>
   void ForEachRange(const F& f) const;
-  void MultiplyRange(const Range& range);
-  void Sweep(const Range& range);
+  // x ← (L + D)⁻¹ x of a range
+  void SweepDown(const Range& range, double* x) const;
+  // t ← (D + Lᵀ)⁻¹ t of a range, and `above` ← Lᵀ t
+  void SweepUp(const Range& range, double* t, double* above) const;
+  // Adds the products of the couplings of a range with later ones: those for its own columns to
+  // `own`, the others to outside_.
+  void MultiplyOutside(const Range& range, const double* t, double* own);
+  void AddOutside(double* sum) const;
+  void MultiplyDiagonal(const std::vector<double>& from, std::vector<double>* to) const;
 
   const BlockPattern* pattern_ = nullptr;
   std::vector<float> values_;     // 9 a block
   std::vector<double> inverses_;  // of the diagonal blocks, 9 a node
-  std::array<Range, kRanges> ranges_;
+  std::array<Range, kMaxRanges> ranges_;
   int num_ranges_ = 0;
-  std::vector<double> x_, y_;  // a node's three numbers are padded to four
+  std::vector<int> first_outside_;  // of each column: its first block in rows of another range
+  int iterations_ = 0;
+  // a node's three numbers are padded to four
+  std::vector<double> outside_, x_, r_, p_, q_, t_, z_;
 };
 
 }  // namespace pliant::solvers

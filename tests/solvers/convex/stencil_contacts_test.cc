@@ -108,6 +108,22 @@ TEST_F(StencilContactsTest, GiveTheSolutionOfDenseBlocks) {
   for (int i = 0; i < whole_.size(); ++i) EXPECT_NEAR(sparse.v[i], dense.v[i], 1e-10) << i;
 }
 
+// A block without an elimination order is too large to factor.
+TEST_F(StencilContactsTest, AreSolvedByConjugateGradientsWhereTheBlockIsTooLarge) {
+  SapOptions options;
+  options.relative_tolerance = 1e-10;
+  const SapResult factored = whole_.Solve(whole_.v_star(), options);
+  whole_.system.blocks[0].A.order = {};
+  const SapResult large = whole_.Solve(whole_.v_star(), options);
+  ASSERT_TRUE(factored.converged);
+  ASSERT_TRUE(large.converged);
+  EXPECT_EQ(factored.linear_iterations, 0);
+  EXPECT_EQ(large.factorisations, 0);
+  // more than one for each direction, which an exact preconditioner would take
+  EXPECT_GT(large.linear_iterations, 2 * large.iterations);
+  for (int i = 0; i < whole_.size(); ++i) EXPECT_NEAR(large.v[i], factored.v[i], 1e-7) << i;
+}
+
 // One product with H⁻¹ against the matrix written down from its definition.
 TEST_F(StencilContactsTest, TheHessianIsThatOfItsDefinition) {
   const WholeIsland island(whole_.system);
