@@ -63,8 +63,8 @@ absl::StatusOr<std::vector<const physics::Probe*>> FindProbes(const physics::Mod
 
 // A batch whose worlds are being stepped. Each world writes its own rows, on any thread.
 struct Batch {
-  // Consecutive worlds for one thread, which helps with the others' when it is done with them: it
-  // finds the worlds that it stepped the last time in its processor's caches.
+  // Consecutive worlds for one thread, which helps with the others' when it is done with them. It
+  // mostly stepped them the last time, too, so they are in its processor's caches.
   struct Share {
     std::atomic<int> next{0};  // the first world that no thread has taken
     int end = 0;

@@ -7,7 +7,6 @@
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
 
-#include "solvers/linalg/dense.h"
 #include "solvers/linalg/parallel.h"
 
 namespace pliant::solvers {
@@ -171,61 +170,42 @@ void SweptMatrix::MultiplyOutside(const Range& range, const double* t, double* o
   }
 }
 
-void SweptMatrix::AddOutside(double* sum) const {
+// (L + D)⁻¹ A (D + Lᵀ)⁻¹ p
+void SweptMatrix::Multiply(std::span<const double> p, std::span<double> q) {
+  t_.assign(p.begin(), p.end());
+  ForEachRange([&](const Range& range) { SweepUp(range, t_.data(), q.data()); });
+  ForEachRange([&](const Range& range) { MultiplyOutside(range, t_.data(), q.data()); });
   for (const Range& range : std::span(ranges_).first(num_ranges_)) {
     const double* y = outside_.data() + range.place;
     for (int i = range.end; i < range.row_end; ++i, y += 4)
-      for (int r = 0; r < 3; ++r) sum[4 * std::size_t(i) + r] += y[r];
+      for (int r = 0; r < 3; ++r) q[4 * std::size_t(i) + r] += y[r];
   }
+  ForEachRange([&](const Range& range) { SweepDown(range, q.data()); });
+  for (std::size_t i = 0; i < q.size(); ++i) q[i] += t_[i];
 }
 
-void SweptMatrix::MultiplyDiagonal(const std::vector<double>& from, std::vector<double>* to) const {
+void SweptMatrix::MultiplyDiagonal(std::span<const double> from, std::span<double> to) const {
   for (int j = 0; j < pattern_->num_nodes; ++j) {
     const float* D = &values_[9 * std::size_t(pattern_->column_starts[j])];
     const double* x = &from[4 * std::size_t(j)];
-    double* y = &(*to)[4 * std::size_t(j)];
+    double* y = &to[4 * std::size_t(j)];
     for (int r = 0; r < 3; ++r) y[r] = D[r] * x[0] + D[3 + r] * x[1] + D[6 + r] * x[2];
+    y[3] = 0;
   }
 }
 
 bool SweptMatrix::Solve(std::span<const double> b, double tolerance, int max_iterations,
                         std::span<double> x) {
-  const std::size_t n = 4 * std::size_t(pattern_->num_nodes);
-  const auto dot = [n](const std::vector<double>& a, const std::vector<double>& c) {
-    return Dot(static_cast<int>(n), a.data(), c.data());
-  };
-  iterations_ = 0;
-  x_.assign(n, 0.0);
-  z_.assign(n, 0.0);
-  q_.resize(n);
-  Pad(b, &r_);
-  ForEachRange([this](const Range& range) { SweepDown(range, r_.data()); });
-  MultiplyDiagonal(r_, &z_);
-  p_ = z_;
-  double square = dot(r_, z_);
-  const double target = tolerance * tolerance * square;
-  while (square > target && iterations_ < max_iterations) {
-    ++iterations_;
-    t_ = p_;
-    ForEachRange([this](const Range& range) { SweepUp(range, t_.data(), q_.data()); });
-    if (num_ranges_ > 1) {
-      ForEachRange([this](const Range& range) { MultiplyOutside(range, t_.data(), q_.data()); });
-      AddOutside(q_.data());
-    }
-    ForEachRange([this](const Range& range) { SweepDown(range, q_.data()); });
-    for (std::size_t i = 0; i < n; ++i) q_[i] += t_[i];
-    const double alpha = square / dot(p_, q_);
-    for (std::size_t i = 0; i < n; ++i) {
-      x_[i] += alpha * t_[i];
-      r_[i] -= alpha * q_[i];
-    }
-    MultiplyDiagonal(r_, &z_);
-    const double next = dot(r_, z_), beta = next / square;
-    square = next;
-    for (std::size_t i = 0; i < n; ++i) p_[i] = z_[i] + beta * p_[i];
-  }
+  Pad(b, &b_);
+  ForEachRange([this](const Range& range) { SweepDown(range, b_.data()); });
+  x_.resize(b_.size());
+  const bool is_solved = conjugate_gradients_.Solve(
+      [this](std::span<const double> from, std::span<double> to) { Multiply(from, to); },
+      [this](std::span<const double> from, std::span<double> to) { MultiplyDiagonal(from, to); },
+      b_, tolerance, max_iterations, x_);
+  ForEachRange([this](const Range& range) { SweepUp(range, x_.data(), b_.data()); });
   for (std::size_t i = 0; 3 * i < x.size(); ++i) std::copy_n(&x_[4 * i], 3, &x[3 * i]);
-  return square <= target;
+  return is_solved;
 }
 
 }  // namespace pliant::solvers

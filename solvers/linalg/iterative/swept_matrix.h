@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "solvers/linalg/block_matrix.h"
+#include "solvers/linalg/iterative/conjugate_gradients.h"
 
 namespace pliant::solvers {
 
@@ -13,9 +14,10 @@ namespace pliant::solvers {
 //
 //     P = (L + D) D⁻¹ (D + Lᵀ)
 //
-// With x̂ = (D + Lᵀ) x and r̂ = (L + D)⁻¹ r, an iteration reads each block twice, for P, and not a
-// third time for the product with A (Eisenstat 1981): (L + D)⁻¹ A t = t + (L + D)⁻¹ Lᵀ t, and the
-// solve for t = (D + Lᵀ)⁻¹ p̂ yields Lᵀ t.
+// They solve (L + D)⁻¹ A (D + Lᵀ)⁻¹ x̂ = (L + D)⁻¹ b for x̂ = (D + Lᵀ) x, with D as preconditioner.
+// An iteration then reads each block twice, for P, and not a third time for the product with A
+// (Eisenstat 1981): (L + D)⁻¹ A t = t + (L + D)⁻¹ Lᵀ t, and the solve for t = (D + Lᵀ)⁻¹ p̂ yields
+// Lᵀ t.
 //
 // The blocks are rounded to single precision, since the sweeps are limited by the memory that they
 // read. So A is exact to 1e-7, which is enough for directions. Vectors stay in double precision.
@@ -34,7 +36,7 @@ class SweptMatrix {
   // `max_iterations` products.
   bool Solve(std::span<const double> b, double tolerance, int max_iterations, std::span<double> x);
   // Products in the last solve.
-  int iterations() const { return iterations_; }
+  int iterations() const { return conjugate_gradients_.iterations(); }
 
  private:
   static constexpr int kMaxRanges = 8;
@@ -53,8 +55,8 @@ class SweptMatrix {
   // Adds the products of the couplings of a range with later ones: those for its own columns to
   // `own`, the others to outside_.
   void MultiplyOutside(const Range& range, const double* t, double* own);
-  void AddOutside(double* sum) const;
-  void MultiplyDiagonal(const std::vector<double>& from, std::vector<double>* to) const;
+  void Multiply(std::span<const double> p, std::span<double> q);
+  void MultiplyDiagonal(std::span<const double> from, std::span<double> to) const;
 
   const BlockPattern* pattern_ = nullptr;
   std::vector<float> values_;     // 9 a block
@@ -62,9 +64,9 @@ class SweptMatrix {
   std::array<Range, kMaxRanges> ranges_;
   int num_ranges_ = 0;
   std::vector<int> first_outside_;  // of each column: its first block in rows of another range
-  int iterations_ = 0;
-  // a node's three numbers are padded to four
-  std::vector<double> outside_, x_, r_, p_, q_, t_, z_;
+  ConjugateGradients conjugate_gradients_;
+  // a node's three numbers are padded to four; the fourth is zero where it counts
+  std::vector<double> outside_, b_, t_, x_;
 };
 
 }  // namespace pliant::solvers
