@@ -4,276 +4,157 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
+#include <cstdio>
 #include <limits>
+#include <memory>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include <Eigen/Geometry>
 
-#include "physics/geometry/qhull.h"
+extern "C" {
+#include <libqhull_r/qhull_ra.h>
+}
 
 namespace pliant::physics {
 namespace {
 
 using Eigen::Vector3d;
+using Polygon = std::vector<int>;  // corners in order
+using Triangle = std::array<int, 3>;
 
-// An oblique direction: no hull of interest has an edge or a face perpendicular to it.
-const Vector3d kOblique(0.8192310, 0.4517393, 0.3533011);
-
-struct Face {
-  std::array<int, 3> vertices;
-  std::array<int, 3> neighbors;  // across the edge from vertex i to the next
-  Vector3d normal;
-  double offset;
-  std::vector<int> outside;  // points that see this face and are not on the hull yet
-  bool alive = true;
-};
-
-struct HorizonEdge {
-  int from;
-  int to;
-  int beyond;  // the face that remains
-};
-
-class Quickhull {
- public:
-  Quickhull(const std::vector<Vector3d>& points, double tolerance)
-      : points_(points), tolerance_(tolerance) {}
-
-  enum class Result { kDone, kFlat, kInconsistent };
-
-  // kInconsistent: rounding left a horizon that is not a simple loop, or a hull that is not convex.
-  Result Run() {
-    if (!MakeSimplex()) return Result::kFlat;
-    for (std::size_t i = 0; i < faces_.size(); ++i) {
-      if (!faces_[i].alive || faces_[i].outside.empty()) continue;
-      if (!AddPoint(FindFarthest(faces_[i]), static_cast<int>(i))) return Result::kInconsistent;
-    }
-    return IsConvex() ? Result::kDone : Result::kInconsistent;
-  }
-
-  std::vector<std::array<int, 3>> triangles() const {
-    std::vector<std::array<int, 3>> triangles;
-    for (const Face& face : faces_) {
-      if (face.alive) triangles.push_back(face.vertices);
-    }
-    return triangles;
-  }
-
- private:
-  double Distance(const Face& face, int point) const {
-    return face.normal.dot(points_[point]) - face.offset;
-  }
-
-  // The point with the largest value; of those within the tolerance of it, the most oblique.
-  template <typename Value>
-  int FindLargest(const std::vector<int>& candidates, const Value& value) const {
-    double largest = -std::numeric_limits<double>::infinity();
-    for (const int point : candidates) largest = std::max(largest, value(point));
-    int best = -1;
-    for (const int point : candidates) {
-      if (value(point) < largest - tolerance_) continue;
-      if (best < 0 || kOblique.dot(points_[point]) > kOblique.dot(points_[best])) best = point;
-    }
-    return best;
-  }
-
-  int FindFarthest(const Face& face) const {
-    return FindLargest(face.outside, [&](int point) { return Distance(face, point); });
-  }
-
-  bool MakeSimplex() {
-    std::vector<int> all(points_.size());
-    for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i);
-    const int a = FindLargest(all, [&](int p) { return kOblique.dot(points_[p]); });
-    const int b = FindLargest(all, [&](int p) { return (points_[p] - points_[a]).norm(); });
-    const Vector3d line = (points_[b] - points_[a]).normalized();
-    const int c =
-        FindLargest(all, [&](int p) { return line.cross(points_[p] - points_[a]).norm(); });
-    if (!(line.cross(points_[c] - points_[a]).norm() > 4 * tolerance_)) return false;
-    const Vector3d normal = line.cross(points_[c] - points_[a]).normalized();
-    const int d =
-        FindLargest(all, [&](int p) { return std::abs(normal.dot(points_[p] - points_[a])); });
-    const double height = normal.dot(points_[d] - points_[a]);
-    if (!(std::abs(height) > 4 * tolerance_)) return false;
-
-    std::array<int, 4> corners = {a, b, c, d};
-    if (height < 0) std::swap(corners[1], corners[2]);
-    constexpr int kFaces[4][3] = {{1, 2, 3}, {0, 3, 2}, {0, 1, 3}, {0, 2, 1}};
-    for (const auto& face : kFaces) {
-      if (!PushFace({corners[face[0]], corners[face[1]], corners[face[2]]})) return false;
-    }
-    for (int f = 0; f < 4; ++f) {
-      for (int i = 0; i < 3; ++i) {
-        // the neighbour is the face opposite to the corner that is not on the edge
-        for (int other = 0; other < 4; ++other) {
-          if (other != f && corners[other] == faces_[f].vertices[(i + 2) % 3])
-            faces_[f].neighbors[i] = other;
-        }
-      }
-    }
-    Distribute(all, 0);
-    return true;
-  }
-
-  bool PushFace(const std::array<int, 3>& vertices) {
-    Face face;
-    face.vertices = vertices;
-    face.neighbors = {-1, -1, -1};
-    const Vector3d& origin = points_[vertices[0]];
-    const Vector3d normal = (points_[vertices[1]] - origin).cross(points_[vertices[2]] - origin);
-    const double area = normal.norm();
-    if (!(area > 0)) return false;
-    face.normal = normal / area;
-    face.offset = face.normal.dot(origin);
-    faces_.push_back(std::move(face));
-    return true;
-  }
-
-  // Assigns each point to the face, from `first` on, that it is farthest outside of.
-  void Distribute(const std::vector<int>& points, std::size_t first) {
-    for (const int point : points) {
-      std::size_t best = faces_.size();
-      double largest = tolerance_;
-      for (std::size_t f = first; f < faces_.size(); ++f) {
-        const double distance = Distance(faces_[f], point);
-        if (distance > largest) {
-          largest = distance;
-          best = f;
-        }
-      }
-      if (best < faces_.size()) faces_[best].outside.push_back(point);
-    }
-  }
-
-  // Replaces all faces that the point sees by a cone from it to their horizon; false if the horizon
-  // is no simple loop.
-  bool AddPoint(int point, int seed) {
-    std::vector<int> visible = {seed};
-    std::vector<HorizonEdge> horizon;
-    std::vector<int> orphans;
-    faces_[seed].alive = false;
-    for (std::size_t i = 0; i < visible.size(); ++i) {
-      Face& face = faces_[visible[i]];
-      orphans.insert(orphans.end(), face.outside.begin(), face.outside.end());
-      for (int edge = 0; edge < 3; ++edge) {
-        const int beyond = face.neighbors[edge];
-        if (!faces_[beyond].alive) continue;
-        if (Distance(faces_[beyond], point) > tolerance_) {
-          faces_[beyond].alive = false;
-          visible.push_back(beyond);
-        }
-      }
-    }
-    // horizon: the edges between removed and remaining faces
-    for (const int f : visible) {
-      const Face& face = faces_[f];
-      for (int edge = 0; edge < 3; ++edge) {
-        if (faces_[face.neighbors[edge]].alive) {
-          horizon.push_back(
-              {face.vertices[edge], face.vertices[(edge + 1) % 3], face.neighbors[edge]});
-        }
-      }
-      faces_[f].outside = {};
-    }
-    std::sort(horizon.begin(), horizon.end(),
-              [](const HorizonEdge& a, const HorizonEdge& b) { return a.from < b.from; });
-    for (std::size_t i = 1; i < horizon.size(); ++i) {
-      if (horizon[i].from == horizon[i - 1].from) return false;
-    }
-    if (horizon.size() < 3) return false;
-
-    const std::size_t first = faces_.size();
-    for (const HorizonEdge& edge : horizon) {
-      if (!PushFace({edge.from, edge.to, point})) return false;
-    }
-    for (std::size_t i = 0; i < horizon.size(); ++i) {
-      const HorizonEdge& edge = horizon[i];
-      const auto next =
-          std::lower_bound(horizon.begin(), horizon.end(), edge.to,
-                           [](const HorizonEdge& a, int from) { return a.from < from; });
-      if (next == horizon.end() || next->from != edge.to) return false;
-      const int here = static_cast<int>(first + i);
-      const int after = static_cast<int>(first) + static_cast<int>(next - horizon.begin());
-      faces_[here].neighbors[0] = edge.beyond;
-      faces_[here].neighbors[1] = after;
-      faces_[after].neighbors[2] = here;
-      Face& beyond = faces_[edge.beyond];
-      for (int j = 0; j < 3; ++j) {
-        if (beyond.vertices[j] == edge.to && beyond.vertices[(j + 1) % 3] == edge.from)
-          beyond.neighbors[j] = here;
-      }
-    }
-    orphans.erase(std::remove(orphans.begin(), orphans.end(), point), orphans.end());
-    Distribute(orphans, first);
-    return true;
-  }
-
-  // True if no face has the far corner of a neighbour in front of it.
-  bool IsConvex() const {
-    for (const Face& face : faces_) {
-      if (!face.alive) continue;
-      for (const int neighbor : face.neighbors) {
-        if (neighbor < 0 || !faces_[neighbor].alive) return false;
-        for (const int v : faces_[neighbor].vertices) {
-          if (Distance(face, v) > 4 * tolerance_) return false;
-        }
-      }
-    }
-    return true;
-  }
-
-  const std::vector<Vector3d>& points_;
-  double tolerance_;
-  std::vector<Face> faces_;
-};
-
-// Corners of the hull: vertices around which the normals span space. Inside a face or an edge they
-// span one or two dimensions.
-std::vector<int> FindCorners(const std::vector<Vector3d>& points,
-                             const std::vector<std::array<int, 3>>& triangles) {
-  std::vector<std::pair<int, Vector3d>> normals;
-  for (const auto& t : triangles) {
-    const Vector3d normal =
-        (points[t[1]] - points[t[0]]).cross(points[t[2]] - points[t[0]]).normalized();
-    for (const int v : t) normals.emplace_back(v, normal);
-  }
-  std::stable_sort(normals.begin(), normals.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<int> corners;
-  for (std::size_t begin = 0, end; begin < normals.size(); begin = end) {
-    const Vector3d& first = normals[begin].second;
-    Vector3d edge = Vector3d::Zero();
-    for (end = begin; end < normals.size() && normals[end].first == normals[begin].first; ++end) {
-      const Vector3d cross = first.cross(normals[end].second);
-      if (cross.norm() > edge.norm()) edge = cross;
-    }
-    double out_of_plane = 0;
-    for (std::size_t i = begin; i < end && edge.norm() > kHullTolerance; ++i) {
-      out_of_plane = std::max(out_of_plane, std::abs(edge.normalized().dot(normals[i].second)));
-    }
-    if (out_of_plane > kHullTolerance) corners.push_back(normals[begin].first);
-  }
-  return corners;
+// Whether points of size one lie within the tolerance of a plane through three that are far apart.
+bool AreFlat(const std::vector<Vector3d>& points) {
+  const auto find_largest = [&](const auto& value) {
+    return *std::max_element(
+        points.begin(), points.end(),
+        [&](const Vector3d& a, const Vector3d& b) { return value(a) < value(b); });
+  };
+  const Vector3d a = find_largest([](const Vector3d& p) { return p.squaredNorm(); });
+  const Vector3d side = find_largest([&](const Vector3d& p) { return (p - a).squaredNorm(); }) - a;
+  const auto area = [&](const Vector3d& p) { return side.cross(p - a).squaredNorm(); };
+  const Vector3d normal = side.cross(find_largest(area) - a);
+  const auto height = [&](const Vector3d& p) { return std::abs(normal.dot(p - a)); };
+  return !(normal.norm() > 4 * kHullTolerance * side.norm()) ||
+         !(height(find_largest(height)) > 4 * kHullTolerance * normal.norm());
 }
 
-// A pseudo-random number in [−1, 1) that depends only on the arguments.
-double Scatter(std::uint64_t index, std::uint64_t seed) {
-  std::uint64_t z = index * 0x9e3779b97f4a7c15u + seed * 0xbf58476d1ce4e5b9u + 1;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-52 - 1;
+// Corners of one of the library's facets, in order around it; empty if its sides form no loop.
+Polygon OrderCorners(qhT* qh, facetT* facet) {
+  const auto number = [qh](void* vertex) {
+    return qh_pointid(qh, static_cast<vertexT*>(vertex)->point);
+  };
+  Polygon corners;
+  if (facet->simplicial) {
+    vertexT *vertex, **vertexp;
+    FOREACHvertex_(facet->vertices) corners.push_back(number(vertex));
+    if (!facet->toporient) std::reverse(corners.begin(), corners.end());
+    return corners;
+  }
+  std::vector<std::pair<int, int>> sides;
+  ridgeT *ridge, **ridgep;
+  FOREACHridge_(facet->ridges) {
+    std::pair side(number(SETfirst_(ridge->vertices)), number(SETsecond_(ridge->vertices)));
+    if (ridge->top != facet) std::swap(side.first, side.second);
+    sides.push_back(side);
+  }
+  std::sort(sides.begin(), sides.end());
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    const int from = corners.empty() ? sides[0].first : corners.back();
+    const auto side = std::lower_bound(sides.begin(), sides.end(), std::pair(from, -1));
+    if (side == sides.end() || side->first != from) return {};
+    corners.push_back(side->second);
+  }
+  std::sort(sides.begin(), sides.end(),
+            [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto meets = [](const auto& a, const auto& b) { return a.second == b.second; };
+  const bool is_loop = std::adjacent_find(sides.begin(), sides.end(), meets) == sides.end();
+  return is_loop ? corners : Polygon();
+}
+
+// Facets of the convex hull by the library Qhull; empty where it fails. It merges facets that are
+// coplanar or, by rounding, concave, so that points inside faces and edges are left out. Facets are
+// oriented by their topology, consistently even for slivers.
+std::vector<Polygon> FindFacets(const std::vector<Vector3d>& points) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> silence(std::fopen("/dev/null", "w"),
+                                                                &std::fclose);
+  if (silence == nullptr) return {};
+  std::vector<double> coordinates;
+  coordinates.reserve(3 * points.size());
+  for (const Vector3d& p : points) coordinates.insert(coordinates.end(), {p.x(), p.y(), p.z()});
+
+  // the library's macros read a variable of this name
+  const auto memory = std::make_unique<qhT>();
+  qhT* const qh = memory.get();
+  qh_zero(qh, silence.get());
+  // points that far outside of a facet are corners; no messages on merged ones
+  std::string options = absl::StrCat("qhull W", kHullTolerance, " Pp");
+  std::vector<Polygon> facets;
+  if (qh_new_qhull(qh, 3, static_cast<int>(points.size()), coordinates.data(), /*ismalloc=*/False,
+                   options.data(), nullptr, silence.get()) == 0) {
+    facetT* facet;
+    FORALLfacets facets.push_back(OrderCorners(qh, facet));
+  }
+  qh_freeqhull(qh, !qh_ALL);
+  int blocks = 0, bytes = 0;
+  qh_memfreeshort(qh, &blocks, &bytes);
+  return facets;
+}
+
+// Cuts a convex polygon into triangles: one of two corners and that halfway between them, and those
+// of the corners on either side of it.
+void AppendTriangles(std::span<const int> corners, std::vector<Triangle>* triangles) {
+  if (corners.size() < 3) return;
+  const std::size_t middle = corners.size() / 2;
+  triangles->push_back({corners.front(), corners[middle], corners.back()});
+  AppendTriangles(corners.first(middle + 1), triangles);
+  AppendTriangles(corners.subspan(middle), triangles);
+}
+
+// Whether triangles form a closed surface without handles: each edge has one in each direction.
+bool IsClosed(const std::vector<Triangle>& triangles) {
+  std::vector<std::pair<int, int>> edges;
+  std::vector<int> vertices;
+  for (const Triangle& t : triangles) {
+    vertices.insert(vertices.end(), t.begin(), t.end());
+    for (int i = 0; i < 3; ++i) edges.emplace_back(t[i], t[(i + 1) % 3]);
+  }
+  std::sort(edges.begin(), edges.end());
+  if (std::adjacent_find(edges.begin(), edges.end()) != edges.end()) return false;
+  for (const auto& [from, to] : edges)
+    if (!std::binary_search(edges.begin(), edges.end(), std::pair(to, from))) return false;
+  std::sort(vertices.begin(), vertices.end());
+  vertices.erase(std::unique(vertices.begin(), vertices.end()), vertices.end());
+  return vertices.size() + triangles.size() == edges.size() / 2 + 2;
+}
+
+// Triangles of the hull, counter-clockwise from outside; empty where the library fails.
+std::vector<Triangle> FindTriangles(const std::vector<Vector3d>& points) {
+  std::vector<Triangle> triangles;
+  for (const Polygon& facet : FindFacets(points)) {
+    if (facet.size() < 3) return {};
+    AppendTriangles(facet, &triangles);
+  }
+  if (!IsClosed(triangles)) return {};
+  double six_volumes = 0;
+  for (const Triangle& t : triangles)
+    six_volumes += points[t[0]].dot(points[t[1]].cross(points[t[2]]));
+  // whether facets are clockwise is a convention of the library
+  if (six_volumes < 0) {
+    for (Triangle& t : triangles) std::swap(t[1], t[2]);
+  }
+  return triangles;
 }
 
 // Drops the vertices that are not used, keeping the order of the others.
-TriangleMesh Compact(const std::vector<Vector3d>& points,
-                     const std::vector<std::array<int, 3>>& triangles) {
+TriangleMesh Compact(const std::vector<Vector3d>& points, std::vector<Triangle> triangles) {
   TriangleMesh mesh;
-  mesh.triangles = triangles;
+  mesh.triangles = std::move(triangles);
   std::vector<int> number(points.size(), -1);
-  for (const auto& t : triangles) {
+  for (const Triangle& t : mesh.triangles) {
     for (const int v : t) number[v] = 0;
   }
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -281,29 +162,10 @@ TriangleMesh Compact(const std::vector<Vector3d>& points,
     number[i] = static_cast<int>(mesh.vertices.size());
     mesh.vertices.push_back(points[i]);
   }
-  for (auto& t : mesh.triangles) {
+  for (Triangle& t : mesh.triangles) {
     for (int& v : t) v = number[v];
   }
   return mesh;
-}
-
-// Computes the hull of a hull's corners alone, repeatedly while there are vertices inside faces and
-// edges.
-std::vector<std::array<int, 3>> KeepCorners(const std::vector<Vector3d>& points,
-                                            std::vector<std::array<int, 3>> triangles) {
-  std::vector<int> corners = FindCorners(points, triangles);
-  for (std::size_t before = triangles.size() / 2 + 2;
-       corners.size() >= 4 && corners.size() < before;) {
-    std::vector<Vector3d> kept;
-    for (const int v : corners) kept.push_back(points[v]);
-    Quickhull smaller(kept, kHullTolerance);
-    if (smaller.Run() != Quickhull::Result::kDone) break;
-    triangles = smaller.triangles();
-    for (auto& t : triangles) t = {corners[t[0]], corners[t[1]], corners[t[2]]};
-    before = corners.size();
-    corners = FindCorners(points, triangles);
-  }
-  return triangles;
 }
 
 }  // namespace
@@ -323,34 +185,16 @@ absl::StatusOr<TriangleMesh> CalcConvexHull(const std::vector<Vector3d>& points)
         absl::StrCat("the convex hull of ", points.size(),
                      " points has no volume; expected at least 4 points that lie in no plane"));
   }
-
-  // centre the points and scale them to size one; if rounding makes the hull inconsistent, perturb
-  // them slightly and try again
   std::vector<Vector3d> scaled(points.size());
-  double shake = 0;
-  for (int attempt = 0; attempt < 6; ++attempt) {
-    for (std::size_t i = 0; i < points.size(); ++i) {
-      scaled[i] = (points[i] - lower - (upper - lower) / 2) / size;
-      for (int axis = 0; axis < 3 && shake > 0; ++axis)
-        scaled[i][axis] += shake * Scatter(3 * i + axis, attempt);
-    }
-    Quickhull hull(scaled, kHullTolerance);
-    const Quickhull::Result result = hull.Run();
-    if (result == Quickhull::Result::kFlat) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the ", points.size(), " points lie in a plane; a convex hull needs volume"));
-    }
-    shake = shake == 0 ? 4 * kHullTolerance : 4 * shake;
-    if (result == Quickhull::Result::kInconsistent) continue;
-
-    return Compact(points, KeepCorners(scaled, hull.triangles()));
-  }
-
-  // on smooth scans of thousands of points, every attempt fails
   for (std::size_t i = 0; i < points.size(); ++i)
     scaled[i] = (points[i] - lower - (upper - lower) / 2) / size;
-  if (auto triangles = CalcHullWithQhull(scaled))
-    return Compact(points, KeepCorners(scaled, *std::move(triangles)));
+  if (AreFlat(scaled)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the ", points.size(), " points lie in a plane; a convex hull needs volume"));
+  }
+
+  std::vector<Triangle> triangles = FindTriangles(scaled);
+  if (!triangles.empty()) return Compact(points, std::move(triangles));
   return absl::InternalError(
       absl::StrCat("the convex hull of ", points.size(), " points could not be found"));
 }

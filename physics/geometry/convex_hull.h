@@ -14,9 +14,8 @@ namespace pliant::physics {
 inline constexpr double kHullTolerance = 1e-7;
 
 // The convex hull of points [m]: a closed surface of triangles whose vertices are some of the
-// points, in their order; bitwise the same on every machine. Quickhull (Barber 1996), and the
-// library Qhull where rounding defeats it. Among points equally far from a face, the farthest in a
-// fixed oblique direction is taken, so points inside faces and edges are left out.
+// points, in their order, without those inside faces and edges. Computed by the library Qhull
+// (Barber et al. 1996).
 //
 // errors  INVALID_ARGUMENT: a point is not finite, or all lie within the tolerance of a plane
 absl::StatusOr<TriangleMesh> CalcConvexHull(const std::vector<Eigen::Vector3d>& points);

@@ -92,6 +92,40 @@ TEST(ConvexHullMesh, OfACylinderWithCoplanarEndsIsItsOwnShape) {
   ExpectHull(hull, cylinder.vertices, 1.5);
 }
 
+// The largest distance of a point outside of a face, slivers left out: rounding turns them anywhere.
+double CalcFarthestOutside(const TriangleMesh& hull, const std::vector<Vector3d>& points) {
+  double farthest = 0;
+  for (const auto& t : hull.triangles) {
+    const Vector3d& a = hull.vertices[t[0]];
+    const Vector3d u = hull.vertices[t[1]] - a, v = hull.vertices[t[2]] - a, normal = u.cross(v);
+    if (normal.norm() < 1e-3 * std::max(u.squaredNorm(), v.squaredNorm())) continue;
+    for (const Vector3d& p : points) farthest = std::max(farthest, normal.normalized().dot(p - a));
+  }
+  return farthest;
+}
+
+TEST(ConvexHullMesh, HoldsPointsOfRoundedRimsAndBalls) {
+  // in the single precision of a scan; all points lie on the hull, nearly on a plane with others
+  for (const std::uint64_t seed : {1, 2, 3, 4}) {
+    std::vector<Vector3d> ball, frustum;
+    for (const Vector3d& p : MakeCloud(600, seed)) {
+      if (!(p.norm() > 0.1) || !(p.head<2>().norm() > 0.1)) continue;
+      ball.push_back(Vector3d(2, 1, 0.3).cwiseProduct(p.normalized()));
+      const double end = p.z() > 0 ? 1 : -1;
+      frustum.emplace_back(0, 0, 0.2 * end);
+      frustum.back().head<2>() = (1 + 0.3 * end) * p.head<2>().normalized();
+    }
+    for (std::vector<Vector3d>* points : {&ball, &frustum}) {
+      const Eigen::Matrix3d R = Eigen::AngleAxisd(0.7, ball[0].normalized()).toRotationMatrix();
+      for (Vector3d& p : *points) p = (R * p).cast<float>().cast<double>();
+      const auto hull = CalcConvexHull(*points);
+      ASSERT_TRUE(hull.ok()) << hull.status();
+      EXPECT_LE(CalcFarthestOutside(*hull, *points), 2 * kHullTolerance * 4);
+      EXPECT_GE(hull->vertices.size(), 0.9 * points->size());
+    }
+  }
+}
+
 TEST(ConvexHullMesh, IsRobustToRoundingTurningAndRepetition) {
   // grid points of boxes, rotated, rounded to single precision, and given twice
   for (int seed = 0; seed < 40; ++seed) {
