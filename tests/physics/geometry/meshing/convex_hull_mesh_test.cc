@@ -92,7 +92,7 @@ TEST(ConvexHullMesh, OfACylinderWithCoplanarEndsIsItsOwnShape) {
   ExpectHull(hull, cylinder.vertices, 1.5);
 }
 
-// The largest distance of a point outside of a face, slivers left out: rounding turns them anywhere.
+// The largest distance of a point outside of a face. Slivers are left out: rounding turns them.
 double CalcFarthestOutside(const TriangleMesh& hull, const std::vector<Vector3d>& points) {
   double farthest = 0;
   for (const auto& t : hull.triangles) {
