@@ -42,6 +42,32 @@ def _rotors_of_urdf(root):
     return rotors
 
 
+def _model_without_flexes(path):
+    """The model of an MJCF file; the bodies that MuJoCo makes of the nodes of deformable bodies are removed."""
+    spec = mujoco.MjSpec.from_file(str(path))
+    nodes = {name for flex in spec.flexes for name in [*flex.vertbody, *flex.nodebody]}
+    if spec.flexes:
+        for kind in (spec.flexes, spec.equalities, spec.skins, spec.excludes, spec.pairs, spec.sensors, spec.actuators,
+                     spec.tendons, spec.keys):
+            for element in list(kind):
+                spec.delete(element)
+        for body in list(spec.bodies):
+            if body.name in nodes and body.name != "world" and not body.geoms:
+                spec.delete(body)
+    return spec.compile()
+
+
+def _names(model):
+    """Names of bodies and joints, those that Pliant makes up included."""
+    bodies = [model.body(b).name or f"body{b}" for b in range(model.nbody)]
+    joints = []
+    for j in range(model.njnt):
+        b = model.jnt_bodyid[j]
+        of_several = str(j - model.body_jntadr[b] + 1) if model.body_jntnum[b] > 1 else ""
+        joints.append(model.joint(j).name or f"{bodies[b]}_joint{of_several}")
+    return bodies, joints
+
+
 class MujocoEngine:
     def __init__(self, path):
         path = pathlib.Path(path)
@@ -51,7 +77,7 @@ class MujocoEngine:
             rotors = _rotors_of_urdf(root)
             model = mujoco.MjModel.from_xml_string(text)
         else:
-            model = mujoco.MjModel.from_xml_path(str(path))
+            model = _model_without_flexes(path)
         # disable everything but the kinematic tree
         for flag in (mujoco.mjtDisableBit.mjDSBL_CONSTRAINT, mujoco.mjtDisableBit.mjDSBL_CONTACT,
                      mujoco.mjtDisableBit.mjDSBL_ACTUATION):
@@ -64,18 +90,20 @@ class MujocoEngine:
         kinds = {mujoco.mjtJoint.mjJNT_FREE: "free", mujoco.mjtJoint.mjJNT_BALL: "ball",
                  mujoco.mjtJoint.mjJNT_SLIDE: "slide", mujoco.mjtJoint.mjJNT_HINGE: "hinge"}
         self.model, self.data = model, mujoco.MjData(model)
+        self.bodies, self.names = _names(model)
         self.joints, self.columns = {}, [None] * model.nv
         for j in range(model.njnt):
             joint = model.joint(j)
             kind = kinds[mujoco.mjtJoint(joint.type[0])]
-            self.joints[joint.name] = kind
+            name = self.names[j]
+            self.joints[name] = kind
             first = joint.dofadr[0]
-            if joint.name in rotors:
-                model.dof_armature[first] = rotors[joint.name]
+            if name in rotors:
+                model.dof_armature[first] = rotors[name]
             # MuJoCo orders velocities of a free joint as linear, then angular in the body's frame
-            names = {"free": [3, 4, 5, 0, 1, 2], "ball": [0, 1, 2]}.get(kind, [0])
-            for k, index in enumerate(names):
-                self.columns[first + k] = (joint.name, index)
+            order = {"free": [3, 4, 5, 0, 1, 2], "ball": [0, 1, 2]}.get(kind, [0])
+            for k, index in enumerate(order):
+                self.columns[first + k] = (name, index)
 
     def _vector(self, values):
         return np.array([values[joint][k] for joint, k in self.columns])
@@ -84,8 +112,8 @@ class MujocoEngine:
         model, data = self.model, self.data
         for j in range(model.njnt):
             joint = model.joint(j)
-            q = state.q[joint.name]
-            if self.joints[joint.name] == "free":
+            q = state.q[self.names[j]]
+            if self.joints[self.names[j]] == "free":
                 q = [*q[4:], *q[:4]]
             data.qpos[joint.qposadr[0]:joint.qposadr[0] + len(q)] = q
         data.qvel[:] = self._vector(state.v)
@@ -99,7 +127,7 @@ class MujocoEngine:
         for b in range(1, model.nbody):
             jacobian = np.zeros((6, model.nv))
             mujoco.mj_jacBody(model, data, jacobian[3:], jacobian[:3], b)
-            links[model.body(b).name] = (data.xmat[b].reshape(3, 3).copy(), data.xpos[b].copy(), jacobian)
+            links[self.bodies[b]] = (data.xmat[b].reshape(3, 3).copy(), data.xpos[b].copy(), jacobian)
         data.qacc[:] = self._vector(state.a)
         mujoco.mj_inverse(model, data)
         return Quantities(self.columns, mass_matrix, bias, acceleration, data.qfrc_inverse.copy(), links)
