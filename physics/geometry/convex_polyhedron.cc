@@ -173,7 +173,7 @@ ConvexPolyhedron MakeHullPolyhedron(const TriangleMesh& hull) {
     renumbered.push_back(found->second);
   }
   Triangles triangles;
-  std::vector<Vector3d> normals;
+  std::vector<Vector3d> normals, area_normals;  // the latter twice as long as the area
   for (const auto& t : hull.triangles) {
     const std::array<int, 3> corners{renumbered[t[0]], renumbered[t[1]], renumbered[t[2]]};
     const Vector3d& a = result.vertices[corners[0]];
@@ -182,6 +182,7 @@ ConvexPolyhedron MakeHullPolyhedron(const TriangleMesh& hull) {
     if (!(norm > 0)) continue;
     triangles.push_back(corners);
     normals.push_back(n / norm);
+    area_normals.push_back(n);
   }
 
   // grow each face over the neighbours in its plane
@@ -207,7 +208,11 @@ ConvexPolyhedron MakeHullPolyhedron(const TriangleMesh& hull) {
     }
     const std::vector<int> loop = FindLoop(triangles, members);
     if (!loop.empty()) {
-      AppendFace(DropStraightCorners(loop, result.vertices), normals[seed], &result);
+      // the mean normal follows from the loop alone, however it was cut into triangles
+      Vector3d sum = Vector3d::Zero();
+      for (const int m : members) sum += area_normals[m];
+      AppendFace(DropStraightCorners(loop, result.vertices), sum / std::sqrt(sum.squaredNorm()),
+                 &result);
     } else {
       for (int m : members)
         AppendFace({triangles[m].begin(), triangles[m].end()}, normals[m], &result);

@@ -1,5 +1,5 @@
-// Reads files of other programs: surfaces, volume meshes and robots. The first byte of an input
-// chooses among these; the content determines the format.
+// Reads files of other programs: surfaces, volume meshes, robots and images. The first byte of an
+// input chooses among these; the content determines the format.
 //
 // With libFuzzer: build/libfuzzer/bin/file_fuzz tests/fuzz/files/corpus. Otherwise
 // tests/fuzz/mutations.cc calls it.
@@ -21,6 +21,7 @@
 #include "physics/scene/mesh_files/surface_mesh_files.h"
 #include "physics/scene/mesh_files/volume_mesh_files.h"
 #include "physics/scene/robot_files/robot_description.h"
+#include "physics/scene/textures/image_file.h"
 #include "tests/fuzz/mutator.h"
 
 namespace pliant::fuzz {
@@ -114,21 +115,32 @@ void ReadRobot(std::string_view bytes) {
     Demand(body.density > 0 && body.youngs_modulus > 0);
 }
 
+void ReadImageFile(std::string_view bytes) {
+  const auto image = physics::ReadImage(std::string(bytes));
+  if (!image.ok()) return Demand(!image.status().message().empty());
+  for (const int side : {image->width, image->height})
+    Demand(side > 0 && side <= physics::kMaxImageSide);
+  ++num_accepted;
+}
+
 }  // namespace
 }  // namespace pliant::fuzz
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-  switch (data[0] % 3) {
+  switch (data[0] % 4) {
     case 0:
       pliant::fuzz::ReadSurface(bytes);
       break;
     case 1:
       pliant::fuzz::ReadVolume(bytes);
       break;
-    default:
+    case 2:
       pliant::fuzz::ReadRobot(bytes);
+      break;
+    default:
+      pliant::fuzz::ReadImageFile(bytes);
       break;
   }
   return 0;
