@@ -55,10 +55,17 @@ void TriangleBvh::Build(VertexPositions positions) {
     for (int i = first; i < first + count; ++i) box.Include(centroids[order_[i]]);
     int axis = 0;
     (box.upper - box.lower).maxCoeff(&axis);
-    std::sort(order_.begin() + first, order_.begin() + first + count, [&](int a, int b) {
+    const auto comes_before = [&](int a, int b) {
       return std::pair(centroids[a][axis], a) < std::pair(centroids[b][axis], b);
-    });
+    };
     const int left = count / 2;
+    const auto begin = order_.begin() + first, end = begin + count;
+    // the order within a leaf is that of its parent's axis
+    if (left > kLeafSize) {
+      std::nth_element(begin, begin + left, end, comes_before);
+    } else {
+      std::sort(begin, end, comes_before);
+    }
     nodes_[current].first = static_cast<int>(nodes_.size());
     nodes_[current].count = 0;
     nodes_.push_back({{}, first, left});
