@@ -34,8 +34,10 @@ export class Client {
   private readonly worker: Worker;
   private readonly replies = new Map<number, (error: string) => void>();
   private nextCall = 1;
+  private listener: Listener | null = null;
+  private readonly early: ToPage[] = []; // messages before there is a listener
 
-  constructor(private readonly listener: Listener) {
+  constructor() {
     this.name = ownName();
     this.worker = new Worker(new URL('./worker.ts', import.meta.url), { type: 'module' });
     this.worker.onmessage = (event: MessageEvent<ToPage>) => this.receive(event.data);
@@ -54,6 +56,17 @@ export class Client {
       token: sessionStorage.getItem(kTokenKey) ?? '',
       measure,
     });
+  }
+
+  // Passes the worker's messages to `listener`: those that have arrived, and those to come.
+  listen(listener: Listener): void {
+    this.listener = listener;
+    for (const message of this.early.splice(0)) this.receive(message);
+  }
+
+  // Ends the link for good.
+  end(): void {
+    this.worker.terminate();
   }
 
   // Connects with this token. It is kept until the tab is closed, and is never part of an address.
@@ -125,29 +138,31 @@ export class Client {
   }
 
   private receive(message: ToPage): void {
+    const { listener } = this;
+    if (!listener) return void this.early.push(message);
     switch (message.kind) {
       case 'connection':
         this.connection = message.connection;
-        return this.listener.connection(message.connection);
+        return listener.connection(message.connection);
       case 'world':
         // discard a frame of the previous world
         this.world = message.world;
         if (this.waiting) this.drawn(this.waiting, []);
         this.waiting = null;
-        return this.listener.world(message.world);
+        return listener.world(message.world);
       case 'frame':
         this.waiting = message.frame;
         return;
       case 'lease':
         this.leases.set(message.lease.target, message.lease);
-        return this.listener.lease(message.lease);
+        return listener.lease(message.lease);
       case 'stats':
         this.stats = message.stats;
         return;
       case 'opening':
-        return this.listener.opening(message.opening);
+        return listener.opening(message.opening);
       case 'scenes':
-        return this.listener.scenes(message.names);
+        return listener.scenes(message.names);
       case 'reply':
         this.replies.get(message.id)?.(message.error);
         this.replies.delete(message.id);
