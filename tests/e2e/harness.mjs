@@ -149,6 +149,7 @@ export async function openViewer(browser, url, { width = 800, height = 560, quer
 // Waits for a condition in the page. On time-out, throws an error with its name and the state of the page.
 export async function until(page, what, condition, argument, timeout = kWaitMs) {
   try {
+    await page.waitForFunction(() => window.pliant, null, { timeout, polling: 50 }); // after a load of the page
     await page.waitForFunction(condition, argument, { timeout, polling: 50 });
   } catch (error) {
     const known = await page
