@@ -1,12 +1,16 @@
 #include "physics/scene/robot_files/parts/robot_meshes.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 #include "physics/geometry/convex_decomposition.h"
@@ -60,7 +64,17 @@ std::string Percent(double fraction) {
 absl::StatusOr<std::string> RobotMeshes::Find(const MeshRequest& request) const {
   if (request.uri.empty())
     return absl::InvalidArgumentError("names no file; expected a path, or package://NAME/PATH");
-  return files_->Find(request.uri, request.folder);
+  std::string uri = request.uri;
+  for (const char* scheme : {"package://", "model://"}) {
+    const std::size_t rest = std::string_view(scheme).size();
+    if (!absl::StartsWith(uri, scheme)) continue;
+    const std::size_t first = std::min(uri.find_first_not_of('/', rest), uri.size());
+    if (first == rest) continue;
+    uri.erase(rest, first - rest);
+    log_->Mended(request.place, absl::StrCat(scheme, " is followed by another /, which is left out",
+                                             " to find the package"));
+  }
+  return files_->Find(uri, request.folder);
 }
 
 absl::StatusOr<std::string> RobotMeshes::ReadCompanion(const std::string& path,

@@ -146,6 +146,19 @@ TEST(RobotMeshes, AMissingCollisionMeshIsAnErrorAndAMissingVisualOneAWarning) {
   EXPECT_THAT(SayAll(visual, false), Contains(HasSubstr("none.obj\": no such file")));
 }
 
+TEST(RobotMeshes, ASlashTooManyBeforeAPackageIsLeftOutAndItIsSaid) {
+  const RobotFolder folder;
+  folder.Write("arm/cube.obj", CubeObj(1));
+  const std::string path = folder.Write("arm/r.urdf", WithMesh("package:///arm/cube.obj"));
+  const RobotFileResult result = ReadRobotFile(path);
+  EXPECT_THAT(SayAll(result, true), IsEmpty());
+  EXPECT_THAT(SayAll(result, false),
+              Contains(HasSubstr("package:// is followed by another /, which is left out")));
+  ASSERT_TRUE(result.robot.has_value());
+  EXPECT_EQ(result.robot->links[0].collisions.size(), 1u);
+  EXPECT_FALSE(ReadRobotFile(path, {.strict = true}).robot.has_value());
+}
+
 TEST(RobotMeshes, NothingOutsideTheJailIsRead) {
   const RobotFolder folder;
   folder.Write("secret.obj", CubeObj(1));
