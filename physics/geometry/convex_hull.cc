@@ -104,8 +104,8 @@ std::vector<Polygon> FindFacets(const std::vector<Vector3d>& points) {
   return facets;
 }
 
-// Cuts a convex polygon into triangles: one of two corners and that halfway between them, and those
-// of the corners on either side of it.
+// Cuts a convex polygon into triangles. The first one joins the first and the last corner to the
+// corner halfway between them; the polygons on both sides of it are cut in the same way.
 void AppendTriangles(std::span<const int> corners, std::vector<Triangle>* triangles) {
   if (corners.size() < 3) return;
   const std::size_t middle = corners.size() / 2;
