@@ -443,7 +443,7 @@ class BodyWalker {
     Mass geoms;
     Visit(element, inner, &geoms);
     SetInertia(element, inertial.has_value() ? &inertial->element : nullptr,
-               inertial.has_value() ? inertial->site.X_BF : RigidTransform(), geoms, moves,
+               inertial.has_value() ? inertial->site.X_BF : RigidTransform(), geoms,
                &draft_->robot.links[number]);
   }
 
@@ -502,7 +502,7 @@ class BodyWalker {
   }
 
   void SetInertia(const XmlElement& body, const XmlElement* inertial, const RigidTransform& X_BF,
-                  const Mass& geoms, bool moves, RobotLink* link) {
+                  const Mass& geoms, RobotLink* link) {
     const MjcfSettings& settings = model_->settings;
     const bool from_geoms =
         settings.inertia_from == MjcfSettings::InertiaFrom::kGeoms ||
@@ -515,7 +515,7 @@ class BodyWalker {
       link->has_inertia = geoms.mass > 0;
       for (const std::string& doubt : geoms.doubts) log_->WarnOnce(body.place, doubt);
     } else if (inertial != nullptr) {
-      ReadInertial(*inertial, X_BF, moves, link);
+      ReadInertial(*inertial, X_BF, link);
     } else {
       link->has_inertia = false;
     }
@@ -535,8 +535,7 @@ class BodyWalker {
     link->inertia = R * moments.asDiagonal() * R.transpose();
   }
 
-  void ReadInertial(const XmlElement& element, const RigidTransform& X_BF, bool moves,
-                    RobotLink* link) {
+  void ReadInertial(const XmlElement& element, const RigidTransform& X_BF, RobotLink* link) {
     const RigidTransform X_BI = X_BF * ReadMjcfPose(element, model_->settings, log_);
     link->p_BoBcm = X_BI.p;
     const XmlValue mass = AttributeOf(element, "mass");
@@ -550,12 +549,9 @@ class BodyWalker {
     } else if (ReadNumbers(AttributeOf(element, "diaginertia"), 3, 3, &I, log_)) {
       tensor.diagonal() << I[0], I[1], I[2];
     } else if (element.Find("fullinertia") == nullptr && element.Find("diaginertia") == nullptr) {
-      const std::string missing = "<inertial>: has no inertia; ";
-      if (moves) {
-        log_->Error(element.place, missing + "expected diaginertia or fullinertia in kg·m²");
-      } else {
-        log_->Mended(element.place, missing + "its mass is a point, as its body does not move");
-      }
+      log_->Mended(element.place,
+                   "<inertial>: has no inertia; its mass is a point. Give diaginertia or "
+                   "fullinertia in kg·m²");
     }
     link->inertia = X_BI.R * tensor * X_BI.R.transpose();
   }

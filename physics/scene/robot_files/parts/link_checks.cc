@@ -24,6 +24,9 @@ constexpr double kMillimetreRatio = 100;
 constexpr double kNeighbourRatio = 1000;
 constexpr double kSuspectSize = 1;       // [m]
 constexpr double kImplausibleSize = 20;  // [m]
+// a ball for links that move without mass or shapes
+constexpr double kSmallMass = 1e-3;    // [kg]
+constexpr double kSmallRadius = 0.01;  // [m]
 
 std::string LinkName(const RobotLink& link) {
   return absl::StrCat("link \"", link.name, "\"");
@@ -49,25 +52,47 @@ struct Lump {
   }
 };
 
+bool IsEmpty(const Lump& lump) {
+  return !(lump.mass > 0) && lump.inertia.isZero(0);
+}
+
+Lump Join(const Lump& a, const Lump& b) {
+  if (IsEmpty(a)) return b;
+  Lump both = a;
+  if (!IsEmpty(b)) both.Add(b);
+  return both;
+}
+
+Lump LumpOf(const RobotLink& link, const RigidTransform& X_WB) {
+  return {link.mass, X_WB * link.p_BoBcm, X_WB.R * link.inertia * X_WB.R.transpose()};
+}
+
 std::vector<Lump> CalcSubtrees(const std::vector<RobotLink>& links,
                                const std::vector<RigidTransform>& X_WB) {
   std::vector<Lump> lumps(links.size());
   for (std::size_t i = links.size(); i-- > 0;) {
-    const RobotLink& link = links[i];
-    const Matrix3d& R = X_WB[i].R;
-    Lump own{link.mass, X_WB[i] * link.p_BoBcm, R * link.inertia * R.transpose()};
-    if (lumps[i].mass > 0 || !lumps[i].inertia.isZero(0)) own.Add(lumps[i]);
-    lumps[i] = own;
-    if (link.parent >= 0) {
-      Lump& parent = lumps[link.parent];
-      if (parent.mass > 0 || !parent.inertia.isZero(0)) {
-        parent.Add(own);
-      } else {
-        parent = own;
-      }
+    lumps[i] = Join(LumpOf(links[i], X_WB[i]), lumps[i]);
+    if (links[i].parent >= 0) {
+      Lump& parent = lumps[links[i].parent];
+      parent = Join(parent, lumps[i]);
     }
   }
   return lumps;
+}
+
+// Inertia that a joint of one velocity moves when all others are locked; `subtree` is what it
+// carries.
+double CalcJointInertia(const Joint& joint, const RigidTransform& X_WB, const Lump& subtree) {
+  const RigidTransform X_WM = X_WB * joint.X_BM;
+  // the axis is the same in F and M
+  const Vector3d axis = X_WM.R * joint.axis;
+  const Vector3d arm = subtree.center - X_WM.p;
+  const double about =
+      axis.dot(subtree.inertia * axis) + subtree.mass * axis.cross(arm).squaredNorm();
+  const double lead = joint.pitch / (2 * kPi);
+  double inertia = joint.type == JointType::kPrismatic ? subtree.mass : about;
+  if (joint.type == JointType::kScrew) inertia += subtree.mass * lead * lead;
+  return inertia + joint.rotor_inertia * joint.gear_ratio * joint.gear_ratio;
 }
 
 Vector3d CalcMoments(const Matrix3d& inertia) {
@@ -146,61 +171,100 @@ void CheckInertia(const RobotFileOptions& options, bool moves, const FilePlace& 
   link->inertia = Matrix3d::Zero();
 }
 
-// Checks that every joint has inertia to move.
-void CheckMovedMass(const RobotFileOptions& options, const std::vector<bool>& moving,
-                    RobotDraft* draft, RobotLog* log) {
-  const std::vector<RobotLink>& links = draft->robot.links;
+// Gives a link the inertia of its shapes, or of a small ball if they enclose no volume. Returns a
+// sentence about it.
+std::string GiveInertia(double density, RobotLink* link) {
+  const bool had_mass = link->mass > 0;
+  if (TakeInertiaFromShapes(density, link)) {
+    return had_mass ? "The inertia of its shapes is used"
+                    : absl::StrCat("Its mass is that of its shapes, ", link->mass, " kg");
+  }
+  if (!had_mass) {
+    link->mass = kSmallMass;
+    link->p_BoBcm = Vector3d::Zero();
+  }
+  link->inertia = 0.4 * link->mass * kSmallRadius * kSmallRadius * Matrix3d::Identity();
+  return absl::StrCat("It is taken to be a ball of ", link->mass, " kg with a radius of ",
+                      kSmallRadius, " m");
+}
+
+// Whether a link is the root of a robot that the file attaches to nothing.
+bool HangsOnNothing(const RobotLink& link) {
+  return link.parent < 0 && link.joint.name.empty();
+}
+
+// Whether the subtree of a link has mass, but no inertia that its joint could move.
+bool LacksInertia(const RobotLink& link, const RigidTransform& X_WB, const Lump& subtree) {
+  const Joint& joint = link.joint;
+  const Vector3d arm = subtree.center - (X_WB * joint.X_BM).p;
+  if (joint.type == JointType::kRevolute || joint.type == JointType::kScrew) {
+    const double scale = subtree.inertia.trace() + subtree.mass * arm.squaredNorm();
+    return !(CalcJointInertia(joint, X_WB, subtree) > kSlack * scale) || !(scale > 0);
+  }
+  if (joint.type != JointType::kFree && joint.type != JointType::kBall) return false;
+  const double scale = subtree.inertia.trace() + subtree.mass * arm.squaredNorm();
+  Matrix3d about = subtree.inertia;
+  if (joint.type == JointType::kBall)
+    about += subtree.mass * (arm.squaredNorm() * Matrix3d::Identity() - arm * arm.transpose());
+  return !(CalcMoments(about)[0] > kSlack * scale) && joint.rotor_inertia == 0;
+}
+
+// Gives inertia to the joints that have none to move.
+void CompleteMovedInertia(const RobotFileOptions& options, const std::vector<bool>& moving,
+                          RobotDraft* draft, RobotLog* log) {
+  std::vector<RobotLink>& links = draft->robot.links;
   const std::vector<RigidTransform> X_WB = CalcLinkPoses(links);
-  const std::vector<Lump> lumps = CalcSubtrees(links, X_WB);
-  const std::vector<double> inertias = CalcJointInertias(links);
+  const std::string mend = ". Give it an <inertial> element";
+  std::vector<std::string> mended(links.size());
+
+  // where a joint moves nothing with mass, every link that it moves gets that of its shapes
+  const std::vector<Lump> given = CalcSubtrees(links, X_WB);
+  std::vector<bool> weightless(links.size(), false);
   for (std::size_t i = 0; i < links.size(); ++i) {
-    const RobotLink& link = links[i];
-    const Joint& joint = link.joint;
-    if (!moving[i] || joint.type == JointType::kFixed) continue;
-    const std::string mend = options.recompute_inertia
-                                 ? "Give it an <inertial> element: it cannot be computed from the "
-                                   "shapes, because they enclose no volume"
-                                 : "Give it an <inertial> element, or set `recompute_inertia: "
-                                   "true` to compute it from the collision shapes";
-    const bool hangs_on_nothing = link.parent < 0 && joint.name.empty();
-    if (!(lumps[i].mass > 0)) {
-      if (hangs_on_nothing) {
-        log->Warning(
-            draft->places[i],
-            absl::StrCat(LinkName(link),
-                         " and all links attached to it have no mass: it needs a FIXED base. ",
-                         mend));
-      } else {
-        log->Error(draft->places[i],
-                   absl::StrCat(LinkName(link), ": moves with joint \"", joint.name,
-                                "\", but neither it nor any link attached to it has mass; expected "
-                                "a mass above 0. ",
-                                mend));
+    RobotLink& link = links[i];
+    if (given[i].mass > 0 || HangsOnNothing(link) || !moving[i]) continue;
+    weightless[i] =
+        link.joint.type != JointType::kFixed || (link.parent >= 0 && weightless[link.parent]);
+    if (weightless[i] && TakeInertiaFromShapes(options.default_density, &link)) {
+      mended[i] = absl::StrCat(LinkName(link), ": moves, but has no mass. ", link.mass,
+                               " kg is computed from its shapes", mend);
+    }
+  }
+
+  std::vector<Lump> lumps(links.size());  // of the links that follow, then with the link itself
+  for (std::size_t i = links.size(); i-- > 0;) {
+    RobotLink& link = links[i];
+    const Lump others = lumps[i];
+    lumps[i] = Join(LumpOf(link, X_WB[i]), others);
+    if (moving[i] && link.joint.type != JointType::kFixed) {
+      std::string fault;
+      if (!(lumps[i].mass > 0)) {
+        fault = HangsOnNothing(link)
+                    ? " and all links attached to it have no mass"
+                    : absl::StrCat(": moves with joint \"", link.joint.name,
+                                   "\", but neither it nor any link attached to it has mass");
+      } else if (LacksInertia(link, X_WB[i], lumps[i])) {
+        fault = absl::StrCat(": has mass but no inertia about ",
+                             link.joint.type == JointType::kFree
+                                 ? "some axis, like a point or a line"
+                                 : absl::StrCat("the axis of joint \"", link.joint.name, "\""));
       }
-      continue;
+      if (!fault.empty() && HangsOnNothing(link)) {
+        mended[i] = absl::StrCat(LinkName(link), fault, ": it needs a FIXED base", mend);
+      } else if (!fault.empty()) {
+        const std::string inertia = GiveInertia(options.default_density, &link);
+        mended[i] = absl::StrCat(LinkName(link), fault, ". ", inertia, mend);
+        lumps[i] = Join(LumpOf(link, X_WB[i]), others);
+      }
     }
-    const Matrix3d& I = lumps[i].inertia;
-    const Vector3d arm = lumps[i].center - (X_WB[i] * joint.X_BM).p;
-    const double scale = I.trace() + lumps[i].mass * arm.squaredNorm();
-    bool stuck = false;
-    if (joint.type == JointType::kRevolute || joint.type == JointType::kScrew) {
-      stuck = !(inertias[i] > kSlack * scale) || !(scale > 0);
-    } else if (joint.type == JointType::kFree || joint.type == JointType::kBall) {
-      Matrix3d about = I;
-      if (joint.type == JointType::kBall)
-        about += lumps[i].mass * (arm.squaredNorm() * Matrix3d::Identity() - arm * arm.transpose());
-      stuck = !(CalcMoments(about)[0] > kSlack * scale) && joint.rotor_inertia == 0;
-    }
-    if (!stuck) continue;
-    const std::string text = absl::StrCat(
-        LinkName(link), ": has mass but no inertia about ",
-        joint.type == JointType::kFree ? "some axis, like a point or a line"
-                                       : absl::StrCat("the axis of joint \"", joint.name, "\""),
-        "; expected a tensor with positive principal moments. ", mend);
-    if (hangs_on_nothing) {
-      log->Warning(draft->places[i], text + ", or fix the base");
+    if (link.parent >= 0) lumps[link.parent] = Join(lumps[link.parent], lumps[i]);
+  }
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    if (mended[i].empty()) continue;
+    if (HangsOnNothing(links[i])) {
+      log->Warning(draft->places[i], mended[i]);
     } else {
-      log->Error(draft->places[i], text);
+      log->Mended(draft->places[i], mended[i]);
     }
   }
 }
@@ -294,18 +358,8 @@ std::vector<double> CalcJointInertias(const std::vector<RobotLink>& links) {
   const std::vector<Lump> lumps = CalcSubtrees(links, X_WB);
   std::vector<double> inertias(links.size(), 0);
   for (std::size_t i = 0; i < links.size(); ++i) {
-    const Joint& joint = links[i].joint;
-    if (CountVelocities(joint.type) != 1) continue;
-    const RigidTransform X_WM = X_WB[i] * joint.X_BM;
-    // the axis is the same in F and M
-    const Vector3d axis = X_WM.R * joint.axis;
-    const Vector3d arm = lumps[i].center - X_WM.p;
-    const double about =
-        axis.dot(lumps[i].inertia * axis) + lumps[i].mass * axis.cross(arm).squaredNorm();
-    const double lead = joint.pitch / (2 * kPi);
-    double inertia = joint.type == JointType::kPrismatic ? lumps[i].mass : about;
-    if (joint.type == JointType::kScrew) inertia += lumps[i].mass * lead * lead;
-    inertias[i] = inertia + joint.rotor_inertia * joint.gear_ratio * joint.gear_ratio;
+    if (CountVelocities(links[i].joint.type) == 1)
+      inertias[i] = CalcJointInertia(links[i].joint, X_WB[i], lumps[i]);
   }
   return inertias;
 }
@@ -343,7 +397,7 @@ void CheckLinks(const RobotFileOptions& options, RobotDraft* draft, RobotLog* lo
   for (std::size_t i = 0; i < links.size(); ++i)
     CheckInertia(options, moving[i], draft->places[i], &links[i], log);
   // missing mass may only be a consequence of other errors
-  if (log->ok()) CheckMovedMass(options, moving, draft, log);
+  if (log->ok()) CompleteMovedInertia(options, moving, draft, log);
   WarnOfMillimetres(*draft, log);
 }
 

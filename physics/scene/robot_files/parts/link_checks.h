@@ -21,12 +21,14 @@ std::vector<bool> FindMovingLinks(const std::vector<RobotLink>& links, bool fixe
 // enclose no volume.
 bool TakeInertiaFromShapes(double density, RobotLink* link);
 
-// Checks that the links, parents first, can be simulated; replaces invalid inertia by that of the
-// shapes if the options ask for it.
+// Checks that the links, parents first, can be simulated, and mends their inertia with warnings:
 //
-// errors    a link that moves without mass behind it; a joint that moves no inertia
-// warnings  a mesh that seems to be in millimetres; inertia that no body can have, which is
-//           replaced by the nearest that one can, and inertia without mass, which is left out
+// * inertia that no body can have is replaced by the nearest that one can, or by that of the shapes
+//   if the options ask for it; inertia without mass is left out
+// * a joint that moves no mass, or no inertia, gets that of the shapes of what it moves, or of a
+//   small ball. A root that is attached to nothing keeps none: its base may become fixed.
+//
+// Meshes that seem to be in millimetres are warnings.
 void CheckLinks(const RobotFileOptions& options, RobotDraft* draft, RobotLog* log);
 
 }  // namespace pliant::physics

@@ -411,13 +411,15 @@ TEST(Mjcf, TheMassOfAMeshIsWhereItsAssetSays) {
               Contains(HasSubstr("\"solid\" is unknown; expected legacy, exact")));
 }
 
-TEST(Mjcf, ABodyThatDoesNotMoveNeedsNoInertia) {
+TEST(Mjcf, ABodyWithoutInertiaIsAPointUnlessItTurns) {
   const std::string inertial = "<inertial pos=\"0 0 0\" mass=\"10\"/>";
   const auto with = [&](const std::string& joint) {
     return World("<body name=\"a\">" + joint + inertial + "<geom size=\"0.1\"/></body>");
   };
   EXPECT_THAT(WarningsOf(with("")), Contains(HasSubstr("its mass is a point")));
-  EXPECT_THAT(ErrorsOf(with("<joint/>")), Contains(HasSubstr("<inertial>: has no inertia")));
+  EXPECT_THAT(WarningsOf(with("<joint/>")),
+              Contains(HasSubstr("The inertia of its shapes is used")));
+  EXPECT_NEAR(ReadGood(with("<joint/>")).links[0].inertia(2, 2), 0.4 * 10 * 0.1 * 0.1, 1e-15);
 }
 
 TEST(Mjcf, ModelsOfOtherFilesAreAttached) {

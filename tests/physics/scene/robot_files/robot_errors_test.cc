@@ -284,32 +284,72 @@ TEST(RobotErrors, InertiaDoesNotMatterWhereNothingMoves) {
               ElementsAre(HasSubstr("It does not matter where the link is fixed")));
 }
 
-TEST(RobotErrors, MovingLinksNeedMass) {
+TEST(RobotMends, JointsThatMoveNoMassGetThatOfShapes) {
   const std::string bare = "<collision><geometry><box size=\"1 1 1\"/></geometry></collision>";
   const std::string text =
       RobotText(LinkText("a") + LinkText("tip", bare) + JointText("j", "a", "tip"));
-  EXPECT_THAT(ErrorsOf(text),
-              ElementsAre(AllOf(StartsWith("3: link \"tip\": moves with joint \"j\", but neither "
-                                           "it nor any link attached to it has mass"),
-                                HasSubstr("recompute_inertia"))));
-  EXPECT_EQ(LinkOf(ReadGood(text, {.recompute_inertia = true, .default_density = 10}), "tip").mass,
-            10);
+  const auto said = AllOf(StartsWith("3: link \"tip\": moves, but has no mass. 10 kg"),
+                          HasSubstr("Give it an <inertial> element"));
+  EXPECT_THAT(WarningsOf(text, {.default_density = 10}), ElementsAre(said));
+  EXPECT_THAT(ErrorsOf(text, {.default_density = 10, .strict = true}), ElementsAre(said));
+  const RobotLink& tip = LinkOf(ReadGood(text, {.default_density = 10}), "tip");
+  EXPECT_EQ(tip.mass, 10);
+  EXPECT_LT((tip.inertia - 10.0 / 6 * Eigen::Matrix3d::Identity()).norm(), 1e-14);
+  // all links of a finger do, not only its tip
+  const RobotDescription finger =
+      ReadGood(RobotText(LinkText("a") + LinkText("b", bare) + LinkText("c", bare) +
+                         JointText("j", "a", "b") + JointText("k", "b", "c")));
+  EXPECT_EQ(LinkOf(finger, "b").mass, LinkOf(finger, "c").mass);
+  EXPECT_GT(LinkOf(finger, "b").mass, 0);
   // links between others, or fixed, may be massless
-  EXPECT_THAT(ErrorsOf(RobotText(LinkText("a") + LinkText("b", bare) + LinkText("c") +
-                                 JointText("j", "a", "b") + JointText("k", "b", "c"))),
+  const std::string heavy = Inertial(1, 1, 1, "1");
+  EXPECT_THAT(WarningsOf(RobotText(LinkText("a") + LinkText("b", bare) + LinkText("c", heavy) +
+                                   JointText("j", "a", "b") + JointText("k", "b", "c"))),
               IsEmpty());
-  EXPECT_THAT(ErrorsOf(RobotText(LinkText("a") + LinkText("b", bare) +
-                                 JointText("j", "a", "b", "", "fixed"))),
+  EXPECT_THAT(WarningsOf(RobotText(LinkText("a", heavy) + LinkText("b", bare) +
+                                   JointText("j", "a", "b", "", "fixed"))),
               IsEmpty());
 }
 
-TEST(RobotErrors, PointsOnAnAxisDoNotTurn) {
+TEST(RobotMends, JointsThatMoveNothingGetASmallBall) {
+  const std::string empty = "<link name=\"b\"/><link name=\"c\"/>";
+  const std::string text = RobotText(LinkText("a") + empty + JointText("j", "a", "b") +
+                                     JointText("k", "b", "c", "", "prismatic"));
+  EXPECT_THAT(
+      WarningsOf(text),
+      Contains(AllOf(HasSubstr("link \"c\": moves with joint \"k\", but neither"),
+                     HasSubstr("taken to be a ball of 0.001 kg with a radius of 0.01 m. "))));
+  // one mass is enough for both joints
+  EXPECT_EQ(LinkOf(ReadGood(text), "b").mass, 0);
+  EXPECT_EQ(LinkOf(ReadGood(text), "c").mass, 1e-3);
+}
+
+TEST(RobotMends, PointsOnAnAxisGetInertia) {
   const std::string point = "<inertial><mass value=\"1\"/></inertial>";
-  EXPECT_THAT(ErrorsOf(RobotText(LinkText("a") + LinkText("b", point) + JointText("j", "a", "b"))),
-              ElementsAre(HasSubstr("no inertia about the axis of joint \"j\"")));
+  const std::string text =
+      RobotText(LinkText("a") + LinkText("b", point) + JointText("j", "a", "b"));
+  EXPECT_THAT(WarningsOf(text),
+              Contains(AllOf(HasSubstr("no inertia about the axis of joint \"j\""),
+                             HasSubstr("taken to be a ball of 1 kg with a radius of 0.01 m. "))));
+  EXPECT_EQ(LinkOf(ReadGood(text), "b").mass, 1);
+  EXPECT_NEAR(LinkOf(ReadGood(text), "b").inertia(0, 0), 4e-5, 1e-19);
+  const std::string ball =
+      point + "<collision><geometry><sphere radius=\"0.5\"/></geometry></collision>";
+  const RobotDescription robot =
+      ReadGood(RobotText(LinkText("a") + LinkText("b", ball) + JointText("j", "a", "b")));
+  EXPECT_NEAR(LinkOf(robot, "b").inertia(0, 0), 0.1, 1e-15);
   const std::string beside = "<inertial><origin xyz=\"0.1 0 0\"/><mass value=\"1\"/></inertial>";
-  EXPECT_THAT(ErrorsOf(RobotText(LinkText("a") + LinkText("b", beside) + JointText("j", "a", "b"))),
-              IsEmpty());
+  EXPECT_EQ(
+      LinkOf(ReadGood(RobotText(LinkText("a") + LinkText("b", beside) + JointText("j", "a", "b"))),
+             "b")
+          .inertia.norm(),
+      0);
+  const std::string mjcf =
+      "<mujoco><worldbody><body name=\"b\"><freejoint/><inertial pos=\"0 0 0\" mass=\"2\"/>"
+      "</body></worldbody></mujoco>";
+  EXPECT_THAT(WarningsOf(mjcf), ElementsAre(HasSubstr("its mass is a point"),
+                                            HasSubstr("no inertia about some axis")));
+  EXPECT_EQ(LinkOf(ReadGood(mjcf), "b").mass, 2);
 }
 
 // ---- files with common defects
