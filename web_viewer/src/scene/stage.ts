@@ -7,13 +7,12 @@ import {
   NeutralToneMapping,
   PCFShadowMap,
   PerspectiveCamera,
-  PMREMGenerator,
   Scene,
   Vector3,
   WebGLRenderer,
 } from 'three';
 import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
-import { RoomEnvironment } from 'three/addons/environments/RoomEnvironment.js';
+import { addSurroundings } from './surroundings';
 import { chooseTurn } from './viewpoint';
 
 const kUp = new Vector3(0, 0, 1);
@@ -50,13 +49,7 @@ export class Stage {
     this.fixedPixelRatio = quality;
     this.pixelRatio = quality || (this.software ? 0.7 : Math.min(2, window.devicePixelRatio || 1));
 
-    // ambient light from all sides, as in a room
-    const room = new RoomEnvironment();
-    const pmrem = new PMREMGenerator(this.renderer);
-    this.scene.environment = pmrem.fromScene(room, 0.03, 0.1, 100, { size: this.software ? 64 : 256 }).texture;
-    this.scene.environmentIntensity = 0.42;
-    pmrem.dispose();
-    room.dispose();
+    addSurroundings(this.scene, this.renderer, !this.software);
 
     // a warm key light that casts the shadows, and a cool sky
     this.sun.castShadow = true;
