@@ -362,7 +362,11 @@ class BodyWalker {
     if (inner.child_class.empty()) inner.child_class = site.child_class;
     inner.suffix = site.suffix;
     const auto collect = [&](const XmlElement& child, const Site& at) {
-      if (child.name == "joint" || child.name == "freejoint") {
+      if (child.name == "joint" && child.Get("type") == "fixed") {
+        log_->Mended(child.place,
+                     "<joint> of type \"fixed\", which the format does not have, is "
+                     "left out: a body without joints is fixed");
+      } else if (child.name == "joint" || child.name == "freejoint") {
         joints.push_back({child.name == "joint" ? Apply(child, at) : child, at});
         if (!child.Get("name").empty())
           SetName(child.Get("name") + at.suffix, &joints.back().element);

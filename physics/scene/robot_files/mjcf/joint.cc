@@ -55,7 +55,7 @@ MjcfJoint ReadMjcfJoint(const XmlElement& element, const MjcfModel& model) {
   std::vector<double> range;
   const bool has_range =
       ReadNumbers(AttributeOf(element, "range"), 2, 2, &range, log, Range::kInfinite);
-  if (IsLimited(element, "limited", has_range, model)) {
+  if (joint.type != JointType::kFree && IsLimited(element, "limited", has_range, model)) {
     if (!has_range) {
       log->Error(element.place,
                  absl::StrCat(element.Label(), ": is limited but has no range. Give range=\"…\""));

@@ -171,6 +171,26 @@ absl::StatusOr<std::string> RobotFiles::SearchAtPlace(const std::string& uri,
       absl::StrCat("\"", uri, "\": no such file; looked for ", absl::StrJoin(candidates, ", ")));
 }
 
+std::optional<std::string> RobotFiles::FindWithoutPackage(const std::string& uri,
+                                                          const std::string& folder) const {
+  constexpr std::string_view kScheme = "package://";
+  if (!options_.allow_files || !uri.starts_with(kScheme)) return std::nullopt;
+  const std::size_t slash = uri.find('/', kScheme.size());
+  if (slash == std::string::npos) return std::nullopt;
+  const std::string name = uri.substr(kScheme.size(), slash - kScheme.size());
+  const fs::path inside = fs::path(uri.substr(slash + 1)).lexically_normal();
+  // a bare name could be that of any file
+  if (inside.is_absolute() || !inside.has_parent_path() || *inside.begin() == "..")
+    return std::nullopt;
+  std::vector<std::string> looked_in;
+  if (!FindPackage(name, folder, &looked_in).empty()) return std::nullopt;
+  for (const std::string& parent : looked_in) {
+    const std::string candidate = (fs::path(parent) / inside).lexically_normal().string();
+    if (IsAllowed(candidate) && Exists(candidate)) return candidate;
+  }
+  return std::nullopt;
+}
+
 absl::StatusOr<std::string> RobotFiles::Read(const std::string& path, std::int64_t max_bytes,
                                              const std::string& kind, bool moves) {
   if (!options_.allow_files || !IsAllowed(path))

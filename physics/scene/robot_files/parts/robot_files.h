@@ -28,6 +28,12 @@ class RobotFiles {
   // jail; INVALID_ARGUMENT
   absl::StatusOr<std::string> Find(const std::string& uri, const std::string& folder) const;
 
+  // The file that a package:// URI of a package that is not found denotes if the robot lies within
+  // that package, whatever its folder is called: PATH of package://NAME/PATH, below one of the
+  // parents of `folder`.
+  std::optional<std::string> FindWithoutPackage(const std::string& uri,
+                                                const std::string& folder) const;
+
   // As ReadMeshFileBytes. `moves` is false for files that do not affect the motion.
   absl::StatusOr<std::string> Read(const std::string& path, std::int64_t max_bytes,
                                    const std::string& kind = "mesh", bool moves = true);

@@ -74,7 +74,17 @@ absl::StatusOr<std::string> RobotMeshes::Find(const MeshRequest& request) const 
     log_->Mended(request.place, absl::StrCat(scheme, " is followed by another /, which is left out",
                                              " to find the package"));
   }
-  return files_->Find(uri, request.folder);
+  const absl::StatusOr<std::string> found = files_->Find(uri, request.folder);
+  if (!absl::IsNotFound(found.status())) return found;
+  const std::optional<std::string> beside = files_->FindWithoutPackage(uri, request.folder);
+  if (!beside.has_value()) return found;
+  const std::size_t name = std::string_view("package://").size();
+  log_->Mended(
+      request.place,
+      absl::StrCat("no package \"", uri.substr(name, uri.find('/', name) - name),
+                   "\" was found; its files are taken from the folder of the robot and its "
+                   "parents. Rename that folder, or give `package_paths`"));
+  return *beside;
 }
 
 absl::StatusOr<std::string> RobotMeshes::ReadCompanion(const std::string& path,

@@ -422,6 +422,21 @@ TEST(Mjcf, ABodyWithoutInertiaIsAPointUnlessItTurns) {
   EXPECT_NEAR(ReadGood(with("<joint/>")).links[0].inertia(2, 2), 0.4 * 10 * 0.1 * 0.1, 1e-15);
 }
 
+TEST(Mjcf, AFixedJointIsNone) {
+  const std::string fixed = World(
+      "<body name=\"a\"><joint name=\"j\"/><geom size=\"0.1\"/><body name=\"b\"><joint "
+      "type=\"fixed\"/><geom size=\"0.1\"/></body></body>");
+  EXPECT_THAT(WarningsOf(fixed), Contains(HasSubstr("<joint> of type \"fixed\"")));
+  EXPECT_EQ(ReadGood(fixed).links[1].joint.type, JointType::kFixed);
+}
+
+TEST(Mjcf, LimitsOfAFreeJointAreIgnored) {
+  const std::string text =
+      "<mujoco><default><joint limited=\"true\"/></default><worldbody><body><joint "
+      "type=\"free\"/><geom size=\"0.1\"/></body></worldbody></mujoco>";
+  EXPECT_EQ(ReadGood(text).links[0].joint.type, JointType::kFree);
+}
+
 TEST(Mjcf, ModelsOfOtherFilesAreAttached) {
   const RobotFolder folder;
   folder.Write("hands/meshes/cube.obj", CubeObj(1));

@@ -159,6 +159,29 @@ TEST(RobotMeshes, ASlashTooManyBeforeAPackageIsLeftOutAndItIsSaid) {
   EXPECT_FALSE(ReadRobotFile(path, {.strict = true}).robot.has_value());
 }
 
+TEST(RobotMeshes, APackageInAFolderOfAnotherNameIsFound) {
+  const RobotFolder folder;
+  folder.Write("arm-main/meshes/cube.obj", CubeObj(1));
+  const std::string path =
+      folder.Write("arm-main/urdf/r.urdf", WithMesh("package://arm/meshes/cube.obj"));
+  const RobotFileResult result = ReadRobotFile(path);
+  EXPECT_THAT(SayAll(result, true), IsEmpty());
+  EXPECT_THAT(SayAll(result, false),
+              Contains(HasSubstr("no package \"arm\" was found; its files")));
+  ASSERT_TRUE(result.robot.has_value());
+  EXPECT_EQ(result.robot->links[0].collisions.size(), 1u);
+  EXPECT_FALSE(ReadRobotFile(path, {.strict = true}).robot.has_value());
+  // a package that is there, but lacks the file
+  folder.Write("arm/package.xml", "<package><name>arm</name></package>");
+  EXPECT_FALSE(ReadRobotFile(path).robot.has_value());
+  // nothing outside the jail
+  folder.Write("meshes/cube.obj", CubeObj(1));
+  folder.Write("jail/r.urdf", WithMesh("package://hand/meshes/cube.obj"));
+  EXPECT_TRUE(ReadRobotFile(folder.path() + "/jail/r.urdf").robot.has_value());
+  EXPECT_FALSE(ReadRobotFile(folder.path() + "/jail/r.urdf", {.jail = folder.path() + "/jail"})
+                   .robot.has_value());
+}
+
 TEST(RobotMeshes, NothingOutsideTheJailIsRead) {
   const RobotFolder folder;
   folder.Write("secret.obj", CubeObj(1));
