@@ -1,6 +1,6 @@
 """Counts the robot files of collections that load, and runs those that do.
 
-collections.py PLIANTD [--json FILE] [--run SECONDS] [--threads N] [FOLDER...]   as `./dev bench robot_files` runs it
+robot_collections.py PLIANTD [--json FILE] [--run SECONDS] [--threads N] [FOLDER...]   as `./dev bench robot_files` runs it
 
 Every URDF, SDF and MJCF file below the folders is read by `pliantd check`. Files without bodies, which others include,
 and files that name meshes or files that are not there are counted apart: no program can load them.
