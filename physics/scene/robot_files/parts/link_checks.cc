@@ -9,6 +9,7 @@
 
 #include "physics/geometry/convex_hull.h"
 #include "physics/scene/robot_files/parts/defects.h"
+#include "physics/scene/robot_files/parts/moved_inertia.h"
 #include "physics/spatial/trig.h"
 
 namespace pliant::physics {
@@ -18,15 +19,11 @@ using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
 constexpr double kTriangleTolerance = 1e-6;  // relative to the largest moment, as files round
-constexpr double kSlack = 1e-12;             // relative; rounding in a zero inertia
 // a body measures a few radii of gyration; shapes a thousand times too large, hundreds of them
 constexpr double kMillimetreRatio = 100;
 constexpr double kNeighbourRatio = 1000;
 constexpr double kSuspectSize = 1;       // [m]
 constexpr double kImplausibleSize = 20;  // [m]
-// a ball for links that move without mass or shapes
-constexpr double kSmallMass = 1e-3;    // [kg]
-constexpr double kSmallRadius = 0.01;  // [m]
 
 std::string LinkName(const RobotLink& link) {
   return absl::StrCat("link \"", link.name, "\"");
@@ -171,104 +168,6 @@ void CheckInertia(const RobotFileOptions& options, bool moves, const FilePlace& 
   link->inertia = Matrix3d::Zero();
 }
 
-// Gives a link the inertia of its shapes, or of a small ball if they enclose no volume. Returns a
-// sentence about it.
-std::string GiveInertia(double density, RobotLink* link) {
-  const bool had_mass = link->mass > 0;
-  if (TakeInertiaFromShapes(density, link)) {
-    return had_mass ? "The inertia of its shapes is used"
-                    : absl::StrCat("Its mass is that of its shapes, ", link->mass, " kg");
-  }
-  if (!had_mass) {
-    link->mass = kSmallMass;
-    link->p_BoBcm = Vector3d::Zero();
-  }
-  link->inertia = 0.4 * link->mass * kSmallRadius * kSmallRadius * Matrix3d::Identity();
-  return absl::StrCat("It is taken to be a ball of ", link->mass, " kg with a radius of ",
-                      kSmallRadius, " m");
-}
-
-// Whether a link is the root of a robot that the file attaches to nothing.
-bool HangsOnNothing(const RobotLink& link) {
-  return link.parent < 0 && link.joint.name.empty();
-}
-
-// Whether the subtree of a link has mass, but no inertia that its joint could move.
-bool LacksInertia(const RobotLink& link, const RigidTransform& X_WB, const Lump& subtree) {
-  const Joint& joint = link.joint;
-  const Vector3d arm = subtree.center - (X_WB * joint.X_BM).p;
-  if (joint.type == JointType::kRevolute || joint.type == JointType::kScrew) {
-    const double scale = subtree.inertia.trace() + subtree.mass * arm.squaredNorm();
-    return !(CalcJointInertia(joint, X_WB, subtree) > kSlack * scale) || !(scale > 0);
-  }
-  if (joint.type != JointType::kFree && joint.type != JointType::kBall) return false;
-  const double scale = subtree.inertia.trace() + subtree.mass * arm.squaredNorm();
-  Matrix3d about = subtree.inertia;
-  if (joint.type == JointType::kBall)
-    about += subtree.mass * (arm.squaredNorm() * Matrix3d::Identity() - arm * arm.transpose());
-  return !(CalcMoments(about)[0] > kSlack * scale) && joint.rotor_inertia == 0;
-}
-
-// Gives inertia to the joints that have none to move.
-void CompleteMovedInertia(const RobotFileOptions& options, const std::vector<bool>& moving,
-                          RobotDraft* draft, RobotLog* log) {
-  std::vector<RobotLink>& links = draft->robot.links;
-  const std::vector<RigidTransform> X_WB = CalcLinkPoses(links);
-  const std::string mend = ". Give it an <inertial> element";
-  std::vector<std::string> mended(links.size());
-
-  // where a joint moves nothing with mass, every link that it moves gets that of its shapes
-  const std::vector<Lump> given = CalcSubtrees(links, X_WB);
-  std::vector<bool> weightless(links.size(), false);
-  for (std::size_t i = 0; i < links.size(); ++i) {
-    RobotLink& link = links[i];
-    if (given[i].mass > 0 || HangsOnNothing(link) || !moving[i]) continue;
-    weightless[i] =
-        link.joint.type != JointType::kFixed || (link.parent >= 0 && weightless[link.parent]);
-    if (weightless[i] && TakeInertiaFromShapes(options.default_density, &link)) {
-      mended[i] = absl::StrCat(LinkName(link), ": moves, but has no mass. ", link.mass,
-                               " kg is computed from its shapes", mend);
-    }
-  }
-
-  std::vector<Lump> lumps(links.size());  // of the links that follow, then with the link itself
-  for (std::size_t i = links.size(); i-- > 0;) {
-    RobotLink& link = links[i];
-    const Lump others = lumps[i];
-    lumps[i] = Join(LumpOf(link, X_WB[i]), others);
-    if (moving[i] && link.joint.type != JointType::kFixed) {
-      std::string fault;
-      if (!(lumps[i].mass > 0)) {
-        fault = HangsOnNothing(link)
-                    ? " and all links attached to it have no mass"
-                    : absl::StrCat(": moves with joint \"", link.joint.name,
-                                   "\", but neither it nor any link attached to it has mass");
-      } else if (LacksInertia(link, X_WB[i], lumps[i])) {
-        fault = absl::StrCat(": has mass but no inertia about ",
-                             link.joint.type == JointType::kFree
-                                 ? "some axis, like a point or a line"
-                                 : absl::StrCat("the axis of joint \"", link.joint.name, "\""));
-      }
-      if (!fault.empty() && HangsOnNothing(link)) {
-        mended[i] = absl::StrCat(LinkName(link), fault, ": it needs a FIXED base", mend);
-      } else if (!fault.empty()) {
-        const std::string inertia = GiveInertia(options.default_density, &link);
-        mended[i] = absl::StrCat(LinkName(link), fault, ". ", inertia, mend);
-        lumps[i] = Join(LumpOf(link, X_WB[i]), others);
-      }
-    }
-    if (link.parent >= 0) lumps[link.parent] = Join(lumps[link.parent], lumps[i]);
-  }
-  for (std::size_t i = 0; i < links.size(); ++i) {
-    if (mended[i].empty()) continue;
-    if (HangsOnNothing(links[i])) {
-      log->Warning(draft->places[i], mended[i]);
-    } else {
-      log->Mended(draft->places[i], mended[i]);
-    }
-  }
-}
-
 double CalcExtent(const Geometry& geometry) {
   const AxisAlignedBox box = CalcBounds(geometry, RigidTransform());
   return std::sqrt((box.upper - box.lower).squaredNorm());
@@ -397,7 +296,7 @@ void CheckLinks(const RobotFileOptions& options, RobotDraft* draft, RobotLog* lo
   for (std::size_t i = 0; i < links.size(); ++i)
     CheckInertia(options, moving[i], draft->places[i], &links[i], log);
   // missing mass may only be a consequence of other errors
-  if (log->ok()) CompleteMovedInertia(options, moving, draft, log);
+  if (log->ok()) CompleteMovedInertia(options.default_density, moving, draft, log);
   WarnOfMillimetres(*draft, log);
 }
 

@@ -266,7 +266,7 @@ TEST(RobotErrors, NearestInertiaIsAProjection) {
 TEST(RobotErrors, InertiaWithoutMassIsLeftOut) {
   const std::string text =
       RobotText(LinkText("a") + LinkText("b", Inertial(0, 1, 1, "1")) + LinkText("c") +
-                JointText("j", "a", "b") + JointText("k", "b", "c"));
+                JointText("j", "a", "b") + JointText("k", "b", "c", "<axis xyz=\"0 1 0\"/>"));
   EXPECT_THAT(WarningsOf(text), ElementsAre(HasSubstr("link \"b\": has inertia but no mass")));
   EXPECT_EQ(LinkOf(ReadGood(text), "b").inertia.norm(), 0);
   EXPECT_THAT(ErrorsOf(text, {.strict = true}), SizeIs(1));
@@ -304,7 +304,8 @@ TEST(RobotMends, JointsThatMoveNoMassGetThatOfShapes) {
   // links between others, or fixed, may be massless
   const std::string heavy = Inertial(1, 1, 1, "1");
   EXPECT_THAT(WarningsOf(RobotText(LinkText("a") + LinkText("b", bare) + LinkText("c", heavy) +
-                                   JointText("j", "a", "b") + JointText("k", "b", "c"))),
+                                   JointText("j", "a", "b") +
+                                   JointText("k", "b", "c", "<axis xyz=\"0 1 0\"/>"))),
               IsEmpty());
   EXPECT_THAT(WarningsOf(RobotText(LinkText("a", heavy) + LinkText("b", bare) +
                                    JointText("j", "a", "b", "", "fixed"))),
@@ -324,12 +325,33 @@ TEST(RobotMends, JointsThatMoveNothingGetASmallBall) {
   EXPECT_EQ(LinkOf(ReadGood(text), "c").mass, 1e-3);
 }
 
+TEST(RobotMends, LinksThatTurnWithTheirChildrenGetInertia) {
+  // the second of two joints about one axis can turn back as far as the first one turns
+  const std::string heavy = Inertial(2, 1, 1, "1");
+  const std::string text = RobotText(LinkText("a") + "<link name=\"b\"/>" + LinkText("c", heavy) +
+                                     JointText("j", "a", "b") + JointText("k", "b", "c"));
+  EXPECT_THAT(WarningsOf(text), Contains(HasSubstr("link \"b\": moves with joint \"j\"")));
+  EXPECT_EQ(LinkOf(ReadGood(text), "b").mass, 1e-3);
+  // nor has a point inertia that carries a ball on a ball joint at its centre
+  const std::string mjcf =
+      "<mujoco><worldbody><body name=\"a\"><freejoint/><inertial pos=\"0 0 0\" mass=\"1\"/>"
+      "<body name=\"b\"><joint type=\"ball\"/><geom size=\"0.1\"/></body></body></worldbody>"
+      "</mujoco>";
+  EXPECT_NEAR(LinkOf(ReadGood(mjcf), "a").inertia(0, 0), 4e-5, 1e-19);
+  // a joint that slides on another one
+  const std::string slides =
+      RobotText(LinkText("a") + "<link name=\"b\"/>" + LinkText("c", heavy) +
+                JointText("j", "a", "b", "<axis xyz=\"1 0 0\"/>", "prismatic") +
+                JointText("k", "b", "c", "<axis xyz=\"0.6 0.8 0\"/>", "prismatic"));
+  EXPECT_EQ(LinkOf(ReadGood(slides), "b").mass, 0);
+}
+
 TEST(RobotMends, PointsOnAnAxisGetInertia) {
   const std::string point = "<inertial><mass value=\"1\"/></inertial>";
   const std::string text =
       RobotText(LinkText("a") + LinkText("b", point) + JointText("j", "a", "b"));
   EXPECT_THAT(WarningsOf(text),
-              Contains(AllOf(HasSubstr("no inertia about the axis of joint \"j\""),
+              Contains(AllOf(HasSubstr("joint \"j\", alone or with joints of links"),
                              HasSubstr("taken to be a ball of 1 kg with a radius of 0.01 m. "))));
   EXPECT_EQ(LinkOf(ReadGood(text), "b").mass, 1);
   EXPECT_NEAR(LinkOf(ReadGood(text), "b").inertia(0, 0), 4e-5, 1e-19);
@@ -347,8 +369,8 @@ TEST(RobotMends, PointsOnAnAxisGetInertia) {
   const std::string mjcf =
       "<mujoco><worldbody><body name=\"b\"><freejoint/><inertial pos=\"0 0 0\" mass=\"2\"/>"
       "</body></worldbody></mujoco>";
-  EXPECT_THAT(WarningsOf(mjcf), ElementsAre(HasSubstr("its mass is a point"),
-                                            HasSubstr("no inertia about some axis")));
+  EXPECT_THAT(WarningsOf(mjcf),
+              ElementsAre(HasSubstr("its mass is a point"), HasSubstr("without moving any mass")));
   EXPECT_EQ(LinkOf(ReadGood(mjcf), "b").mass, 2);
 }
 
