@@ -15,6 +15,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 SUFFIXES = (".urdf", ".sdf", ".xml")
 ROOT_ELEMENT = re.compile(r"<(robot|sdf|mujoco)\b")
@@ -25,6 +26,16 @@ def find_robots(folder):
     for path in sorted(folder.rglob("*")):
         if path.suffix in SUFFIXES and path.is_file() and ROOT_ELEMENT.search(path.read_text(errors="replace")):
             yield path
+
+
+def with_progress(results, count, what):
+    """Yields `results`, and says every ten seconds how many there were."""
+    said = time.monotonic()
+    for number, result in enumerate(results, 1):
+        if time.monotonic() > said + 10:
+            said = time.monotonic()
+            print(f"{what} {number} of {count}", file=sys.stderr, flush=True)
+        yield result
 
 
 def first_error(stderr):
@@ -83,7 +94,7 @@ def main():
     counts = collections.defaultdict(collections.Counter)
     trouble, ran, failed = [], 0, []
     with concurrent.futures.ThreadPoolExecutor(options.threads) as pool:
-        outcomes = pool.map(lambda robot: check(options.pliantd, robot[1]), robots)
+        outcomes = with_progress(pool.map(lambda robot: check(options.pliantd, robot[1]), robots), len(robots), "read")
         loaded = []
         for robot, (kind, error) in zip(robots, outcomes):
             counts[robot[0].parts[0]][kind] += 1
@@ -92,7 +103,8 @@ def main():
             else:
                 trouble.append({"file": str(robot[0]), "kind": kind, "error": error})
         if options.run > 0:
-            for robot, wrong in zip(loaded, pool.map(lambda robot: run(options.pliantd, robot[1], options.run), loaded)):
+            results = pool.map(lambda robot: run(options.pliantd, robot[1], options.run), loaded)
+            for robot, wrong in zip(loaded, with_progress(results, len(loaded), "ran")):
                 ran += 1
                 if wrong:
                     failed.append({"file": str(robot[0]), "error": wrong})
