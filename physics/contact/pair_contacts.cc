@@ -65,6 +65,7 @@ void ContactDetector::Workspace::CollideAt(const Places& places, const Model& mo
   PairSettings settings;
   settings.margin = margin;
   settings.by_polygons = model.contact.patches == ContactParameters::Patches::kPolygons;
+  settings.is_smooth = model.contact.patches == ContactParameters::Patches::kSmooth;
   // relative to the model's margin: `margin` grows with the approach speed, on which polygons must
   // not depend
   settings.polygons = {kPolygonDepth * model.contact.margin, model.contact.patch_divisions};

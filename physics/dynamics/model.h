@@ -93,8 +93,9 @@ struct ContactParameters {
   bool anchored = true;  // sticking contacts remember their tangential impulse and do not creep
   // Contacts of deformable bodies: one per vertex, exact on triangulated surfaces, and one for a
   // feature that enters between vertices; or one per polygon in which a triangle overlaps the other
-  // body, at its centroid.
-  enum class Patches { kVertices, kPolygons };
+  // body, at its centroid; or as at vertices, where the vertices of one deformable body meet a
+  // smooth surface through the triangles of another.
+  enum class Patches { kVertices, kPolygons, kSmooth };
   Patches patches = Patches::kVertices;
   // Subdivisions of each triangle edge for polygons: pressure varies over a triangle as over
   // divisions² smaller ones.

@@ -432,6 +432,8 @@ void SceneCompiler::CompileContact() {
   contact.anchored = given.has_anchored() ? given.anchored() : !is_smooth;
   if (given.patches() == v1::ContactDefaults::PATCHES_POLYGONS)
     contact.patches = ContactParameters::Patches::kPolygons;
+  if (given.patches() == v1::ContactDefaults::PATCHES_SMOOTH)
+    contact.patches = ContactParameters::Patches::kSmooth;
   if (given.has_patch_divisions()) {
     const int divisions = given.patch_divisions();
     if (divisions < 1 || divisions > ContactParameters::kMaxPatchDivisions) {

@@ -93,6 +93,25 @@ CollisionShape::CollisionShape(const Shape& given)
       }
     }
   }
+  MeasureEdges();
+}
+
+void CollisionShape::MeasureEdges() {
+  if (mesh == nullptr) return;
+  mean_edges.assign(mesh->vertices.size(), 0);
+  std::vector<int> count(mesh->vertices.size(), 0);
+  for (const auto& t : mesh->triangles) {
+    const Vector3d &a = mesh->vertices[t[0]], &b = mesh->vertices[t[1]], &c = mesh->vertices[t[2]];
+    const double longest =
+        std::sqrt(std::max({(b - a).squaredNorm(), (c - b).squaredNorm(), (a - c).squaredNorm()}));
+    longest_edge = std::max(longest_edge, longest);
+    for (const int v : t) {
+      mean_edges[v] += longest;
+      ++count[v];
+    }
+  }
+  for (std::size_t v = 0; v < count.size(); ++v)
+    if (count[v] > 0) mean_edges[v] /= count[v];
 }
 
 SignedDistance CollisionShape::CalcDistance(const Vector3d& p_S) const {

@@ -21,7 +21,10 @@ struct CollisionShape {
   // Flags of the sharp edges of a mesh that may be non-convex (see IsSharp), by edge of the tree
   // and by side of each triangle.
   std::vector<char> is_sharp_edge, is_sharp_side;
-  double thickness;  // see CalcThickness [m]
+  // of each vertex of a mesh, the mean of the longest edges of the triangles around it [m]
+  std::vector<double> mean_edges;
+  double longest_edge = 0;  // of a mesh [m]
+  double thickness;         // see CalcThickness [m]
 
   template <typename Kind>
   bool Is() const {
@@ -34,6 +37,9 @@ struct CollisionShape {
   bool IsSharp(int triangle, int e) const { return is_sharp_side[3 * triangle + e] != 0; }
   // CalcSignedDistance of shape.h, using the tree if there is one.
   SignedDistance CalcDistance(const Eigen::Vector3d& p_S) const;
+
+ private:
+  void MeasureEdges();
 };
 
 // Local surface of a rigid shape where its outward normal is n_S.

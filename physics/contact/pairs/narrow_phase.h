@@ -35,6 +35,7 @@ struct NarrowScratch {
   std::vector<int> candidates;
   std::vector<std::uint8_t> is_covered;
   std::vector<int> vertices;
+  std::vector<int> around;
   std::vector<std::pair<int, int>> facing;
   std::vector<NearTriangles::Candidate> near_vertex;
   NearTriangles near_triangles;
@@ -61,6 +62,7 @@ struct PolygonOptions {
 struct PairSettings {
   double margin = 0;         // of gaps [m]
   bool by_polygons = false;  // one contact per polygon of a surface, not per vertex
+  bool is_smooth = false;    // vertices of surfaces meet the smooth surface of the other
   PolygonOptions polygons;
 };
 
@@ -76,9 +78,10 @@ void CollideWithMesh(const PlacedShape& mesh, const PlacedShape& other, double m
 // Appends the contacts of a shape with a deforming surface: each vertex nearer than the margin, the
 // corners of the FlatOverlap of each triangle, and where there are none, the deepest point of a
 // triangle that the shape enters between vertices. `shape_is_a` gives the direction of normals.
-// Parts prescribed on both sides make no contact.
-void CollideSurfaceShape(const TriangleSurface& surface, const PlacedShape& placed, bool shape_is_a,
-                         bool is_immovable, double margin, NarrowScratch* scratch,
+// Parts prescribed on both sides make no contact. `is_smooth`: vertices meet the smooth surface of
+// a mesh (see CalcSmoothGap).
+void CollideSurfaceShape(const TriangleSurface& surface, const PlacedShape& placed, bool is_smooth,
+                         bool shape_is_a, bool is_immovable, double margin, NarrowScratch* scratch,
                          std::vector<Touch>* touches);
 
 // As above, with one contact per polygon in which a triangle overlaps the shape, at its centroid.
@@ -94,15 +97,16 @@ void CollideSurfacePolygons(const TriangleSurface& a, const TriangleSurface& b, 
                             std::vector<Touch>* touches);
 
 // Appends the contacts of two deforming surfaces: vertices against triangles both ways, and
-// crossing edges where no vertex touches.
-void CollideSurfaces(const TriangleSurface& a, const TriangleSurface& b, double margin,
-                     NarrowScratch* scratch, std::vector<Touch>* touches);
+// crossing edges where no vertex touches. `is_smooth`: vertices meet the smooth surface through the
+// triangles (see CalcSmoothGap).
+void CollideSurfaces(const TriangleSurface& a, const TriangleSurface& b, bool is_smooth,
+                     double margin, NarrowScratch* scratch, std::vector<Touch>* touches);
 
 // Appends the self-contacts of a deforming surface: vertices (side A) against triangles (side B)
 // that are not adjacent in the material, judged by their distance at rest. None when the rest shape
 // is unknown.
-void CollideSurfaceWithSelf(const TriangleSurface& surface, double margin, NarrowScratch* scratch,
-                            std::vector<Touch>* touches);
+void CollideSurfaceWithSelf(const TriangleSurface& surface, bool is_smooth, double margin,
+                            NarrowScratch* scratch, std::vector<Touch>* touches);
 
 // Appends the contacts of points with a shape: one for each point whose ball is nearer than the
 // margin.

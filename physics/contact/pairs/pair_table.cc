@@ -50,8 +50,8 @@ void SurfaceOnShapes(const CollisionGeometry& surface, const CollisionGeometry& 
       CollideSurfaceShapePolygons(*surface.surface, shape, kShapesAreA, shapes.is_immovable,
                                   settings.margin, settings.polygons, scratch, touches);
     } else {
-      CollideSurfaceShape(*surface.surface, shape, kShapesAreA, shapes.is_immovable,
-                          settings.margin, scratch, touches);
+      CollideSurfaceShape(*surface.surface, shape, settings.is_smooth, kShapesAreA,
+                          shapes.is_immovable, settings.margin, scratch, touches);
     }
     MarkShapes(first, kShapesAreA ? s : -1, kShapesAreA ? -1 : s, touches);
   }
@@ -64,7 +64,7 @@ void SurfaceOnSurface(const CollisionGeometry& a, const CollisionGeometry& b,
     CollideSurfacePolygons(*a.surface, *b.surface, settings.margin, settings.polygons, scratch,
                            touches);
   } else {
-    CollideSurfaces(*a.surface, *b.surface, settings.margin, scratch, touches);
+    CollideSurfaces(*a.surface, *b.surface, settings.is_smooth, settings.margin, scratch, touches);
   }
 }
 
@@ -116,7 +116,8 @@ void CollideGeometries(const CollisionGeometry& a, const CollisionGeometry& b,
 void CollideWithSelf(const CollisionGeometry& geometry, const PairSettings& settings,
                      NarrowScratch* scratch, std::vector<Touch>* touches) {
   if (geometry.kind == GeometryKind::kSurface)
-    CollideSurfaceWithSelf(*geometry.surface, settings.margin, scratch, touches);
+    CollideSurfaceWithSelf(*geometry.surface, settings.is_smooth, settings.margin, scratch,
+                           touches);
 }
 
 }  // namespace pliant::physics

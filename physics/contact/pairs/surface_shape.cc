@@ -6,6 +6,7 @@
 #include "physics/contact/pairs/contact_key.h"
 #include "physics/contact/pairs/flat_overlap.h"
 #include "physics/contact/pairs/narrow_phase.h"
+#include "physics/contact/pairs/smooth_surface.h"
 #include "physics/dynamics/model.h"
 #include "physics/dynamics/parallel.h"
 #include "physics/geometry/triangle_part.h"
@@ -350,6 +351,20 @@ void MeasureVertices(const TriangleSurface& surface, const PlacedShape& placed, 
   ForEachInChunks(surface.num_vertices(), measure);
 }
 
+// The smooth surface of a mesh near x, all in its axes; none where it has a sharp edge. `facing` is
+// the gradient of its distance.
+std::optional<SmoothGap> FindSmoothGap(const CollisionShape& shape, const Vector3d& x,
+                                       const Vector3d& facing, std::vector<int>* buffer) {
+  const VertexPositions positions = PositionsOf(*shape.mesh);
+  const TriangleBvh::Nearest nearest =
+      shape.bvh->FindNearest(positions, x, std::numeric_limits<double>::infinity());
+  double edge = 0;
+  for (int k = 0; k < 3; ++k)
+    edge += nearest.at.weights[k] * shape.mean_edges[shape.bvh->triangle(nearest.triangle)[k]];
+  return CalcSmoothGap(*shape.bvh, positions, x, nearest.at.point, facing, kSmoothRadius * edge,
+                       buffer);
+}
+
 // Calls collide(i, touches) for all triangles in parallel, and appends touches in triangle order.
 template <typename F>
 void CollideTriangles(int count, NarrowScratch* scratch, std::vector<Touch>* touches,
@@ -366,8 +381,8 @@ void CollideTriangles(int count, NarrowScratch* scratch, std::vector<Touch>* tou
 
 }  // namespace
 
-void CollideSurfaceShape(const TriangleSurface& surface, const PlacedShape& placed, bool shape_is_a,
-                         bool is_immovable, double margin, NarrowScratch* scratch,
+void CollideSurfaceShape(const TriangleSurface& surface, const PlacedShape& placed, bool is_smooth,
+                         bool shape_is_a, bool is_immovable, double margin, NarrowScratch* scratch,
                          std::vector<Touch>* touches) {
   const CollisionShape& shape = *placed.shape;
   const double sign = shape_is_a ? 1 : -1;
@@ -378,14 +393,24 @@ void CollideSurfaceShape(const TriangleSurface& surface, const PlacedShape& plac
 
   // vertices outside the bounds do not touch, nor do triangles with all vertices outside
   const double reach = margin + kVertexReach * surface.longest_edge();
-  MeasureVertices(surface, placed, reach, scratch);
+  const bool is_smoothed = is_smooth && shape.mesh != nullptr;
+  const double outside = is_smoothed ? margin + kSmoothBulge * shape.longest_edge : margin;
+  MeasureVertices(surface, placed, std::max(reach, outside), scratch);
   bool has_near = false;
   for (int v = 0; v < surface.num_vertices(); ++v) {
-    const SignedDistance& field = scratch->fields[v];
-    const double distance = scratch->distances[v];
+    double distance = scratch->distances[v];
     has_near |= distance < reach;
-    if (!(distance < margin) || (is_immovable && surface.is_prescribed(v))) continue;
-    const Vector3d n = placed.X_WS.R * field.gradient;
+    if (!(distance < outside) || (is_immovable && surface.is_prescribed(v))) continue;
+    Vector3d n_S = scratch->fields[v].gradient;
+    if (is_smoothed) {
+      const auto smooth = FindSmoothGap(shape, X_SW * surface.position(v), n_S, &scratch->around);
+      if (smooth.has_value()) {
+        distance = smooth->gap;
+        n_S = smooth->normal;
+      }
+      if (!(distance < margin)) continue;
+    }
+    const Vector3d n = placed.X_WS.R * n_S;
     Touch touch{
         surface.position(v) - 0.5 * distance * n,
         sign * n,

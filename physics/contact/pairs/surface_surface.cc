@@ -4,6 +4,7 @@
 
 #include "physics/contact/pairs/contact_key.h"
 #include "physics/contact/pairs/narrow_phase.h"
+#include "physics/contact/pairs/smooth_surface.h"
 #include "physics/geometry/triangle_part.h"
 
 namespace pliant::physics {
@@ -48,13 +49,27 @@ Vector3d FindFacingNormal(const TriangleSurface& surface, int triangle, Triangle
   return norm > 0 ? Vector3d(sum / norm) : surface.face_normal(triangle);
 }
 
+// How far outside a surface a vertex is looked for, so that none within the margin is missed.
+double CalcReach(const TriangleSurface& surface, bool is_smooth, double margin) {
+  return is_smooth ? margin + kSmoothBulge * surface.longest_edge() : margin;
+}
+
+// Mean of the longest edges of the triangles around a vertex [m].
+double CalcMeanEdge(const TriangleSurface& surface, int vertex) {
+  double sum = 0;
+  const auto around = surface.around(vertex);
+  for (const auto& [triangle, corner] : around) sum += surface.longest_edge(triangle);
+  return sum / static_cast<double>(around.size());
+}
+
 // The nearest candidate triangle that faces the vertex and that it can meet: within the margin
-// outside, or within `deepest` inside.
+// outside, or within `deepest` inside. `is_smooth`: gap and normal are those of the smooth surface.
 template <typename CanMeet>
-ClosestFeature FindClosestFeature(const TriangleSurface& surface, const Vector3d& p,
+ClosestFeature FindClosestFeature(const TriangleSurface& surface, bool is_smooth, const Vector3d& p,
                                   const Vector3d& own, double margin, double deepest,
                                   std::span<const NearTriangles::Candidate> candidates,
-                                  const CanMeet& can_meet) {
+                                  const CanMeet& can_meet, std::vector<int>* buffer) {
+  const double outside = CalcReach(surface, is_smooth, margin);
   ClosestFeature best;
   double best_distance2 = std::numeric_limits<double>::infinity();
   for (const auto& [bound2, i] : candidates) {
@@ -66,7 +81,7 @@ ClosestFeature FindClosestFeature(const TriangleSurface& surface, const Vector3d
     const TrianglePoint at = FindClosestPointOnTriangle(
         p, surface.position(t[0]), surface.position(t[1]), surface.position(t[2]));
     const double height = normal.dot(p - at.point);
-    const double reach = height < 0 ? deepest : margin;
+    const double reach = height < 0 ? deepest : outside;
     if (at.squared_distance > reach * reach) continue;
     const bool is_nearer = at.squared_distance < best_distance2 ||
                            (at.squared_distance == best_distance2 && i < best.triangle);
@@ -80,8 +95,27 @@ ClosestFeature FindClosestFeature(const TriangleSurface& surface, const Vector3d
   best.gap = best.normal.dot(p - best.at.point);
   // beside a border the offset is sideways: no contact with this side
   const double sideways2 = best_distance2 - best.gap * best.gap;
+  if (is_smooth) {
+    double edge = 0;
+    for (int k = 0; k < 3; ++k)
+      edge += best.at.weights[k] * CalcMeanEdge(surface, surface.triangle(best.triangle)[k]);
+    const auto smooth = CalcSmoothGap(surface.bvh(), surface.positions(), p, best.at.point,
+                                      best.normal, kSmoothRadius * edge, buffer);
+    if (smooth.has_value()) {
+      best.normal = smooth->normal;
+      best.gap = smooth->gap;
+    }
+  }
   if (best.gap >= margin || sideways2 > margin * margin) best.triangle = -1;
   return best;
+}
+
+// The nodes of a triangle with the weights of a point of it.
+NodeWeights AllNodesOfTriangle(const TriangleSurface& surface, int triangle,
+                               const Vector3d& weights) {
+  NodeWeights nodes;
+  for (int k = 0; k < 3; ++k) nodes.Add(surface.node(surface.triangle(triangle)[k]), weights[k]);
+  return nodes;
 }
 
 // The nodes of a triangle that carry a point of it: two on an edge, one at a vertex.
@@ -111,7 +145,8 @@ double FindDeepest(double local_size, const TriangleSurface& tip, const Triangle
 }
 
 void AppendTouch(const TriangleSurface& tip, int vertex, const TriangleSurface& base,
-                 const ClosestFeature& met, bool tip_is_a, std::vector<Touch>* touches) {
+                 bool is_smooth, const ClosestFeature& met, bool tip_is_a,
+                 std::vector<Touch>* touches) {
   Touch touch;
   touch.p_W = tip.position(vertex) - 0.5 * met.gap * met.normal;
   touch.nhat_AB_W = tip_is_a ? Vector3d(-met.normal) : met.normal;
@@ -120,17 +155,21 @@ void AppendTouch(const TriangleSurface& tip, int vertex, const TriangleSurface& 
   touch.feature = MixKey({static_cast<std::uint64_t>(TouchKind::kVertexFace), tip_is_a,
                           static_cast<std::uint64_t>(vertex)});
   (tip_is_a ? touch.a : touch.b).Add(tip.node(vertex), 1);
-  (tip_is_a ? touch.b : touch.a) = NodesOfTriangle(base, met.triangle, met.at.weights);
+  // a smooth normal turns with the whole triangle
+  (tip_is_a ? touch.b : touch.a) = is_smooth
+                                       ? AllNodesOfTriangle(base, met.triangle, met.at.weights)
+                                       : NodesOfTriangle(base, met.triangle, met.at.weights);
   touch.feature_a = touch.feature_b = kSurfaceFeature;
   touches->push_back(touch);
 }
 
 // Appends contacts of vertices of `tip` with triangles of `base`.
-void CollideVertices(const TriangleSurface& tip, const TriangleSurface& base, bool tip_is_a,
-                     double margin, std::uint8_t* is_covered, NarrowScratch* scratch,
+void CollideVertices(const TriangleSurface& tip, const TriangleSurface& base, bool is_smooth,
+                     bool tip_is_a, double margin, std::uint8_t* is_covered, NarrowScratch* scratch,
                      std::vector<Touch>* touches) {
+  const double reach = CalcReach(base, is_smooth, margin);
   AxisAlignedBox bounds = base.bounds();
-  bounds.Grow(margin);
+  bounds.Grow(reach);
   scratch->vertices.clear();
   AxisAlignedBox near;
   for (int v = 0; v < tip.num_vertices(); ++v) {
@@ -141,18 +180,18 @@ void CollideVertices(const TriangleSurface& tip, const TriangleSurface& base, bo
     near.Include(p);
   }
   if (scratch->vertices.empty()) return;
-  near.Grow(std::max(margin, FindDeepest(tip.longest_edge(), tip, base)));
+  near.Grow(std::max(reach, FindDeepest(tip.longest_edge(), tip, base)));
   NearTriangles& triangles = scratch->near_triangles;
   triangles.Find(base, near);
   for (const int v : scratch->vertices) {
     const Vector3d p = tip.position(v), own = tip.CalcVertexNormal(v);
     const double deepest = FindDeepest(FindLongestEdge(tip, v), tip, base);
-    const ClosestFeature met =
-        FindClosestFeature(base, p, own, margin, deepest,
-                           triangles.FindFacing(p, own, margin, deepest), [](int) { return true; });
+    const ClosestFeature met = FindClosestFeature(
+        base, is_smooth, p, own, margin, deepest, triangles.FindFacing(p, own, reach, deepest),
+        [](int) { return true; }, &scratch->around);
     if (met.triangle < 0) continue;
     is_covered[v] = 1;
-    AppendTouch(tip, v, base, met, tip_is_a, touches);
+    AppendTouch(tip, v, base, is_smooth, met, tip_is_a, touches);
   }
 }
 
@@ -256,21 +295,21 @@ void CollideEdges(const TriangleSurface& a, const TriangleSurface& b, double mar
 
 }  // namespace
 
-void CollideSurfaces(const TriangleSurface& a, const TriangleSurface& b, double margin,
-                     NarrowScratch* scratch, std::vector<Touch>* touches) {
+void CollideSurfaces(const TriangleSurface& a, const TriangleSurface& b, bool is_smooth,
+                     double margin, NarrowScratch* scratch, std::vector<Touch>* touches) {
   scratch->is_covered.assign(a.num_vertices() + b.num_vertices(), 0);
   std::uint8_t* covered_a = scratch->is_covered.data();
   std::uint8_t* covered_b = covered_a + a.num_vertices();
   const std::size_t first = touches->size();
-  CollideVertices(a, b, true, margin, covered_a, scratch, touches);
+  CollideVertices(a, b, is_smooth, true, margin, covered_a, scratch, touches);
   const std::size_t second = touches->size();
-  CollideVertices(b, a, false, margin, covered_b, scratch, touches);
+  CollideVertices(b, a, is_smooth, false, margin, covered_b, scratch, touches);
   DropMirrored(first, second, scratch, touches);
   CollideEdges(a, b, margin, covered_a, covered_b, scratch, touches);
 }
 
-void CollideSurfaceWithSelf(const TriangleSurface& surface, double margin, NarrowScratch* scratch,
-                            std::vector<Touch>* touches) {
+void CollideSurfaceWithSelf(const TriangleSurface& surface, bool is_smooth, double margin,
+                            NarrowScratch* scratch, std::vector<Touch>* touches) {
   const std::size_t first = touches->size();
   const VertexPositions rest = surface.rest_positions();
   if (rest.empty()) return;
@@ -288,12 +327,12 @@ void CollideSurfaceWithSelf(const TriangleSurface& surface, double margin, Narro
     };
     const Vector3d p = surface.position(v), own = surface.CalcVertexNormal(v);
     AxisAlignedBox box{p, p};
-    box.Grow(std::max(margin, deepest));
+    box.Grow(std::max(CalcReach(surface, is_smooth, margin), deepest));
     candidates.clear();
     surface.bvh().VisitOverlaps(box, [&](int i) { candidates.push_back({0, i}); });
-    const ClosestFeature met =
-        FindClosestFeature(surface, p, own, margin, deepest, candidates, can_meet);
-    if (met.triangle >= 0) AppendTouch(surface, v, surface, met, true, touches);
+    const ClosestFeature met = FindClosestFeature(surface, is_smooth, p, own, margin, deepest,
+                                                  candidates, can_meet, &scratch->around);
+    if (met.triangle >= 0) AppendTouch(surface, v, surface, is_smooth, met, true, touches);
   }
   // for two vertices that face each other, keep the contact of the lower one
   const auto facing = [](const Touch& touch) {

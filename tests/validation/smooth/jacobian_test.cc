@@ -11,9 +11,11 @@ constexpr double kJacobianStep = 0.01;
 // A balance at the start of a scene, with all contacts of a given law.
 class Posed {
  public:
-  Posed(const std::string& bodies, bool is_anchored, bool is_barrier, bool uses_mean_rates = false)
-      : world_(LoadWorld(absl::StrCat(
-            "sleeping: false\nmethod: {smooth: {}}\ncontact: {margin: 0.004}\nbodies:\n", bodies))),
+  Posed(const std::string& bodies, bool is_anchored, bool is_barrier, bool uses_mean_rates = false,
+        const char* patches = "VERTICES")
+      : world_(LoadWorld(absl::StrCat("sleeping: false\nmethod: {smooth: {}}\ncontact: {margin: "
+                                      "0.004, patches: ",
+                                      patches, "}\nbodies:\n", bodies))),
         stages_(world_.model(), Terms::kMass),
         balance_(world_.model()) {
     const State& state = world_.state();
@@ -86,9 +88,10 @@ class Posed {
   std::vector<double> v_;
 };
 
-void ExpectExactJacobian(const std::string& bodies, int min_contacts, bool is_barrier = false) {
+void ExpectExactJacobian(const std::string& bodies, int min_contacts, bool is_barrier = false,
+                         const char* patches = "VERTICES") {
   for (const bool is_anchored : {false, true}) {
-    Posed posed(bodies, is_anchored, is_barrier, is_anchored);
+    Posed posed(bodies, is_anchored, is_barrier, is_anchored, patches);
     EXPECT_GE(posed.num_touching(), min_contacts);
     // a fixed sequence of directions
     std::uint64_t seed = 12345;
@@ -246,6 +249,27 @@ constraints:
   - {name: air, volume: {body: ball, cavity: true, law: IDEAL_GAS, gauge_pressure: 5.0e4}}
 )",
                       1);
+}
+
+TEST(SmoothJacobian, OfSoftBallsOnEachOther) {
+  const std::string bodies = R"(
+  - name: lower
+    deformable:
+      mesh: {sphere: {radius: 0.05}, edge_length: 0.025}
+      pose: {position: [0, 0, 0.0505]}
+      velocity: {linear: [0.02, 0.01, 0], angular: [0.5, 0.3, 1]}
+      material: {model: NEO_HOOKEAN, youngs_modulus: 1.0e5, poissons_ratio: 0.3, density: 1000}
+  - name: upper
+    deformable:
+      mesh: {sphere: {radius: 0.05}, edge_length: 0.025}
+      pose: {position: [0.004, 0.003, 0.1505], rpy_degrees: [20, 30, 40]}
+      velocity: {linear: [0, 0.1, 0], angular: [2, 0.1, 0.5]}
+      material: {model: NEO_HOOKEAN, youngs_modulus: 1.0e5, poissons_ratio: 0.3, density: 1000}
+)";
+  for (const char* patches : {"VERTICES", "SMOOTH"}) {
+    SCOPED_TRACE(patches);
+    ExpectExactJacobian(bodies, 2, false, patches);
+  }
 }
 
 }  // namespace
