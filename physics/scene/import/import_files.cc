@@ -313,9 +313,13 @@ ImportKind FindImportKind(const std::string& path) {
                : ImportKind::kNone;
   }
   if (extension == ".yaml" || extension == ".yml") return ImportKind::kNone;
-  // a binary STL is recognised only by its length, which the head does not have
-  const bool surface = extension == ".stl" || GuessFileKind(head).ends_with("surface");
-  return surface ? ImportKind::kSurface : ImportKind::kNone;
+  if (GuessFileKind(head).ends_with("surface")) return ImportKind::kSurface;
+  // A binary STL is recognised only by its length, which the head does not have. Others are not
+  // what their names say, and their readers explain it.
+  const std::set<std::string> surfaces = {".stl", ".obj", ".ply", ".gltf", ".glb", ".dae"},
+                              robots = {".urdf", ".sdf", ".mjcf", ".xacro"};
+  if (surfaces.contains(extension)) return ImportKind::kSurface;
+  return robots.contains(extension) ? ImportKind::kRobot : ImportKind::kNone;
 }
 
 absl::StatusOr<ImportedScene> WriteSceneOf(const std::vector<std::string>& files,

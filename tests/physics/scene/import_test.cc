@@ -247,6 +247,20 @@ TEST(Import, WhatIsNeitherRobotNorMeshIsNamed) {
   EXPECT_THAT(result.messages, Not(IsEmpty()));
 }
 
+TEST(Import, FilesThatAreNotWhatTheirNamesSayAreExplainedAsSuch) {
+  const RobotFolder folder;
+  const auto first_message = [&](const std::string& name, const std::string& content) {
+    const SceneResult result = LoadSceneFile(folder.Write(name, content));
+    EXPECT_FALSE(result.ok()) << name;
+    return result.messages.empty() ? std::string() : Format(result.messages[0]);
+  };
+  for (const char* name : {"empty.obj", "empty.ply", "empty.glb", "empty.dae"})
+    EXPECT_THAT(first_message(name, ""), HasSubstr("the file is empty; expected a mesh")) << name;
+  EXPECT_THAT(first_message("empty.urdf", ""), HasSubstr("the file is empty"));
+  EXPECT_THAT(first_message("text.obj", "hello\n"), HasSubstr("expected a surface mesh"));
+  EXPECT_THAT(first_message("text.urdf", "hello\n"), HasSubstr("XML"));
+}
+
 TEST(Import, MessagesNameTheFilesAndNotTheGeneratedScene) {
   const RobotFolder folder;
   const std::string part = folder.Write("part.obj", CubeObj(1, /*open=*/true));
