@@ -77,24 +77,32 @@ Columns CalcMotions(const Joint& joint, const Matrix3d& R_WM) {
   }
 }
 
+double CalcRotorInertia(const Joint& joint) {
+  return joint.rotor_inertia * joint.gear_ratio * joint.gear_ratio;
+}
+
 // Inertia of a joint's motions, rotor included.
 Eigen::MatrixXd CalcOfMotions(const Columns& motions, const Matrix6d& inertia, const Joint& joint) {
   Eigen::MatrixXd of_motions = motions.transpose() * inertia * motions;
-  of_motions.diagonal().array() += joint.rotor_inertia * joint.gear_ratio * joint.gear_ratio;
+  of_motions.diagonal().array() += CalcRotorInertia(joint);
   return of_motions;
 }
 
-// Whether some motion of a joint moves less than a vanishing part of the inertia that it would move
-// if the joints of the links that it carries were locked.
-bool IsSingular(const Eigen::MatrixXd& free, const Eigen::MatrixXd& locked) {
-  if (free.cols() == 0) return false;
+// Whether some motion of a joint moves only a vanishing part of the inertia that it carries.
+// `locked` is that inertia.
+bool IsSingular(const Columns& motions, const Eigen::MatrixXd& of_motions, const Matrix6d& locked,
+                const Joint& joint) {
+  if (motions.cols() == 0) return false;
   // angular and linear motions have different units
-  Eigen::VectorXd scale = locked.diagonal();
+  const double angular = locked.topLeftCorner<3, 3>().trace(), mass = locked(5, 5);
+  Eigen::VectorXd scale(motions.cols());
   for (Eigen::Index i = 0; i < scale.size(); ++i) {
-    if (!(scale[i] > 0)) return true;
-    scale[i] = 1 / std::sqrt(scale[i]);
+    const double whole = angular * motions.col(i).head<3>().squaredNorm() +
+                         mass * motions.col(i).tail<3>().squaredNorm() + CalcRotorInertia(joint);
+    if (!(whole > 0)) return true;
+    scale[i] = 1 / std::sqrt(whole);
   }
-  const Eigen::MatrixXd scaled = scale.asDiagonal() * free * scale.asDiagonal();
+  const Eigen::MatrixXd scaled = scale.asDiagonal() * of_motions * scale.asDiagonal();
   return !(Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(scaled, Eigen::EigenvaluesOnly)
                .eigenvalues()[0] > kSlack);
 }
@@ -174,7 +182,7 @@ void CompleteMovedInertia(double density, const std::vector<bool>& moving, Robot
     if (!moving[i]) continue;  // nor does its parent move
     const Columns motions = CalcMotions(joint, X_WB[i].R * joint.X_BM.R);
     Eigen::MatrixXd of_motions = CalcOfMotions(motions, free[i].matrix, joint);
-    if (IsSingular(of_motions, CalcOfMotions(motions, locked[i].matrix, joint))) {
+    if (IsSingular(motions, of_motions, locked[i].matrix, joint)) {
       const bool has_mass = locked[i].matrix(5, 5) > 0;
       if (HangsOnNothing(link)) {
         mended[i] = absl::StrCat(TitleOf(link),

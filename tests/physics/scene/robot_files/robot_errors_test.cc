@@ -360,6 +360,14 @@ TEST(RobotMends, PointsOnAnAxisGetInertia) {
   const RobotDescription robot =
       ReadGood(RobotText(LinkText("a") + LinkText("b", ball) + JointText("j", "a", "b")));
   EXPECT_NEAR(LinkOf(robot, "b").inertia(0, 0), 0.1, 1e-15);
+  // a rod that turns about its own axis, with a rounding error about it
+  const std::string rod =
+      RobotText(LinkText("a") +
+                LinkText("b",
+                         "<inertial><mass value=\"1\"/><inertia ixx=\"1e-18\" iyy=\"0.1\" "
+                         "izz=\"0.1\" ixy=\"0\" ixz=\"0\" iyz=\"0\"/></inertial>") +
+                JointText("j", "a", "b", "<axis xyz=\"1 0 0\"/>"));
+  EXPECT_NEAR(LinkOf(ReadGood(rod), "b").inertia(0, 0), 4e-5, 1e-19);
   const std::string beside = "<inertial><origin xyz=\"0.1 0 0\"/><mass value=\"1\"/></inertial>";
   EXPECT_EQ(
       LinkOf(ReadGood(RobotText(LinkText("a") + LinkText("b", beside) + JointText("j", "a", "b"))),
