@@ -236,13 +236,14 @@ void ReadMjcfKeyframes(const XmlElement& section, MjcfModel* model) {
         // in qpos, they are the pose in the world, position first
         const double* w = at + (free ? 3 : 0);
         const double length = std::sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2] + w[3] * w[3]);
-        if (!(length > 0)) {
-          model->log->Error(key.place, absl::StrCat(key.Label(),
-                                                    ": qpos has a zero quaternion; "
-                                                    "expected unit ones"));
-          return;
+        Eigen::Quaterniond own = Eigen::Quaterniond::Identity();
+        if (length > 0) {
+          own = {w[0] / length, w[1] / length, w[2] / length, w[3] / length};
+        } else {
+          model->log->Mended(key.place, absl::StrCat(key.Label(),
+                                                     ": qpos has a zero quaternion; "
+                                                     "it is read as no rotation"));
         }
-        Eigen::Quaterniond own(w[0] / length, w[1] / length, w[2] / length, w[3] / length);
         if (free) {
           const RigidTransform& X_WF = link.joint.X_PF;
           const Eigen::Vector3d p =

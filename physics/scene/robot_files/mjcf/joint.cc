@@ -74,8 +74,13 @@ MjcfJoint ReadMjcfJoint(const XmlElement& element, const MjcfModel& model) {
     joint.effort_limit = std::max(std::abs(force[0]), std::abs(force[1]));
 
   std::vector<double> damping;
-  if (ReadNumbers(AttributeOf(element, "damping"), 1, 3, &damping, log, Range::kNotNegative)) {
-    joint.damping = damping[0];
+  if (ReadNumbers(AttributeOf(element, "damping"), 1, 3, &damping, log)) {
+    joint.damping = std::max(damping[0], 0.0);
+    if (damping[0] < 0) {
+      log->Mended(element.place, absl::StrCat(element.Label(),
+                                              ": negative damping, which would "
+                                              "drive the joint, is left out"));
+    }
     if (std::any_of(damping.begin() + 1, damping.end(), [](double d) { return d != 0; }))
       log->LeftOut(element.place, "damping of a joint beyond the linear");
   }

@@ -430,6 +430,18 @@ TEST(Mjcf, AFixedJointIsNone) {
   EXPECT_EQ(ReadGood(fixed).links[1].joint.type, JointType::kFixed);
 }
 
+TEST(Mjcf, NegativeDampingAndZeroQuaternionsOfKeysAreMended) {
+  const std::string damped =
+      World("<body name=\"a\"><joint damping=\"-0.1\"/><geom size=\"0.1\"/></body>");
+  EXPECT_THAT(WarningsOf(damped), Contains(HasSubstr("negative damping")));
+  EXPECT_EQ(ReadGood(damped).links[0].joint.damping, 0);
+  const std::string key =
+      "<mujoco><worldbody><body><freejoint/><geom size=\"0.1\"/></body></worldbody><keyframe><key "
+      "qpos=\"1 2 3 0 0 0 0\"/></keyframe></mujoco>";
+  EXPECT_THAT(WarningsOf(key), Contains(HasSubstr("zero quaternion; it is read as no rotation")));
+  EXPECT_EQ(ReadGood(key).keyframes.at(0).positions.at(0).at(0), 1);
+}
+
 TEST(Mjcf, LimitsOfAFreeJointAreIgnored) {
   const std::string text =
       "<mujoco><default><joint limited=\"true\"/></default><worldbody><body><joint "
