@@ -38,9 +38,8 @@ def with_progress(results, count, what):
         yield result
 
 
-def first_error(stderr):
-    lines = [line for line in stderr.splitlines() if ": warning: " not in line]
-    return lines[0] if lines else ""
+def errors_in(stderr):
+    return [line for line in stderr.splitlines() if ": warning: " not in line]
 
 
 def check(pliantd, path):
@@ -49,14 +48,14 @@ def check(pliantd, path):
         result = subprocess.run([pliantd, "check", path], capture_output=True, text=True, timeout=LIMIT, check=False)
     except subprocess.TimeoutExpired:
         return "refused", f"not read within {LIMIT} s"
-    error = first_error(result.stderr)
     if result.returncode == 0:
         return "loads", ""
+    errors = errors_in(result.stderr)
+    error = errors[0] if errors else ""
     if "has no bodies" in error or "has no links" in error:
         return "no bodies", error
-    # all errors count: one that others would report too must not hide among missing files
-    errors = [line for line in result.stderr.splitlines() if ": warning: " not in line]
-    return ("missing" if all("no such file" in line for line in errors) else "refused"), error
+    # a file that lacks other files and has another error, too, is refused
+    return ("missing" if errors and all("no such file" in line for line in errors) else "refused"), error
 
 
 def run(pliantd, path, seconds):
@@ -69,7 +68,7 @@ def run(pliantd, path, seconds):
         except subprocess.TimeoutExpired:
             return f"not simulated within {LIMIT} s"
         if result.returncode != 0:
-            return first_error(result.stderr) or f"exit status {result.returncode}"
+            return (errors_in(result.stderr) or [f"exit status {result.returncode}"])[0]
         solved = json.loads(report.read_text())["solver"]["converged_fraction"]
         return "" if solved == 1 else f"{1 - solved:.2%} of the steps did not converge"
 

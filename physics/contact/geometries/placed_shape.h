@@ -21,7 +21,7 @@ struct CollisionShape {
   // Flags of the sharp edges of a mesh that may be non-convex (see IsSharp), by edge of the tree
   // and by side of each triangle.
   std::vector<char> is_sharp_edge, is_sharp_side;
-  // of each vertex of a mesh, the mean of the longest edges of the triangles around it [m]
+  // The mean of the longest edges of the triangles around each vertex of a mesh [m].
   std::vector<double> mean_edges;
   double longest_edge = 0;  // of a mesh [m]
   double thickness;         // see CalcThickness [m]

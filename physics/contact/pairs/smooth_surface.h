@@ -21,11 +21,11 @@ struct SmoothGap {
 //   φ(x) = Σ wₖ nₖ·(x − xₖ) / |Σ wₖ nₖ|
 //
 // over the planes of the triangles k around the closest point of the mesh to x. Their weights fall
-// smoothly to zero at a distance `radius` from that point, so that normals and gaps are continuous
-// where a point slides from triangle to triangle. The surface meets the mesh at its vertices and on
-// its flat parts. Triangles whose normal differs by more than 40° from `facing`, the normal at the
-// closest point, are left out; nothing is returned if one of them is at that point, as on the sharp
-// edge of a box.
+// smoothly to zero at a distance `radius` from that point. Normals and gaps are therefore
+// continuous when a point slides from one triangle to the next. The surface coincides with the mesh
+// at its vertices and on its flat parts. Triangles whose normal differs by more than 40° from
+// `facing`, the normal at the closest point, are left out; nothing is returned if one of them is at
+// that point, as on the sharp edge of a box.
 //
 // `positions` are those of the vertices of `bvh`; `around` is a buffer.
 std::optional<SmoothGap> CalcSmoothGap(const TriangleBvh& bvh, VertexPositions positions,

@@ -49,7 +49,8 @@ Vector3d FindFacingNormal(const TriangleSurface& surface, int triangle, Triangle
   return norm > 0 ? Vector3d(sum / norm) : surface.face_normal(triangle);
 }
 
-// How far outside a surface a vertex is looked for, so that none within the margin is missed.
+// Returns the distance outside the triangles within which all vertices are tested. It is larger
+// than the margin for a smooth surface, which bulges beyond its triangles.
 double CalcReach(const TriangleSurface& surface, bool is_smooth, double margin) {
   return is_smooth ? margin + kSmoothBulge * surface.longest_edge() : margin;
 }

@@ -314,8 +314,9 @@ ImportKind FindImportKind(const std::string& path) {
   }
   if (extension == ".yaml" || extension == ".yml") return ImportKind::kNone;
   if (GuessFileKind(head).ends_with("surface")) return ImportKind::kSurface;
-  // A binary STL is recognised only by its length, which the head does not have. Others are not
-  // what their names say, and their readers explain it.
+  // A binary STL cannot be recognised by its first bytes. Any other file whose content does not
+  // match its extension is passed to the reader of that extension, whose error message explains the
+  // fault.
   const std::set<std::string> surfaces = {".stl", ".obj", ".ply", ".gltf", ".glb", ".dae"},
                               robots = {".urdf", ".sdf", ".mjcf", ".xacro"};
   if (surfaces.contains(extension)) return ImportKind::kSurface;

@@ -148,7 +148,7 @@ void CompleteMovedInertia(double density, const std::vector<bool>& moving, Robot
   const std::string mend = ". Give it an <inertial> element";
   std::vector<std::string> mended(links.size());
 
-  // where a joint moves nothing with mass, every link that it moves gets that of its shapes
+  // If no link that a joint moves has mass, each of these links gets the mass of its shapes.
   const std::vector<double> given = CalcSubtreeMasses(links);
   std::vector<bool> weightless(links.size(), false);
   for (std::size_t i = 0; i < links.size(); ++i) {
@@ -162,8 +162,9 @@ void CompleteMovedInertia(double density, const std::vector<bool>& moving, Robot
     }
   }
 
-  // of a link and those that it carries, with the joints of these locked, and with these joints
-  // free (Featherstone 2008, §7.2): about the point of the link's own joint
+  // The inertia of each link with all links that it carries, about the point of its own joint: with
+  // the joints of the carried links locked, and with them free (the articulated-body inertia,
+  // Featherstone 2008, §7.2).
   std::vector<SpatialInertia> locked(links.size()), free(links.size());
   for (std::size_t i = 0; i < links.size(); ++i)
     locked[i].point = free[i].point = (X_WB[i] * links[i].joint.X_BM).p;
