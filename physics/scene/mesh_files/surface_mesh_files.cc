@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include <Eigen/Geometry>
 
+#include "physics/geometry/convex_hull.h"
 #include "physics/scene/mesh_files/mesh_cursor.h"
 #include "physics/scene/mesh_files/surface_mesh_formats.h"
 #include "physics/scene/mesh_files/volume_mesh_files.h"
@@ -302,6 +303,16 @@ absl::StatusOr<SurfaceMeshFile> ReadOpen(std::string_view bytes, const std::stri
                                          const CompanionFiles& companions, bool has_parts) {
   absl::StatusOr<SurfaceMeshFile> file = ReadTriangles(bytes, name, companions, has_parts);
   if (!file.ok()) return file;
+  if (file->mesh.triangles.empty()) {
+    // points alone, as for a convex shape
+    absl::StatusOr<TriangleMesh> hull = CalcConvexHull(file->mesh.vertices);
+    if (!hull.ok())
+      return absl::InvalidArgumentError(absl::StrCat(name, ": expected triangles, found none"));
+    file->warnings.push_back(
+        absl::StrCat(name, ": has ", file->mesh.vertices.size(),
+                     " points and no triangles: it becomes their convex hull"));
+    file->mesh = *std::move(hull);
+  }
   JoinEqualVertices(&file->mesh);
   const int dropped = DropTriangles(&file->mesh, &file->repeated);
   if (dropped > 0)

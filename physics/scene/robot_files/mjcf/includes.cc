@@ -74,9 +74,9 @@ class Includer {
           absl::StrCat("more than ", kMaxIncludes, " files are included; expected fewer"));
     std::optional<XmlElement> tree = ReadTree(*path, include, files_, log_);
     if (!tree.has_value()) return false;
-    if (tree->name != "mujoco" && tree->name != "mujocoinclude")
-      return refuse(absl::StrCat(*path, ": is a <", tree->name,
-                                 "> file; expected <mujoco> or <mujocoinclude>"));
+    // MuJoCo takes the children of any root, and some files have a misspelt one
+    if (IsOneOf(tree->name, {"robot", "sdf"}))
+      return refuse(absl::StrCat(*path, ": is a <", tree->name, "> file; expected an MJCF file"));
     if (!Expand(RobotFiles::FolderOf(*path), &*tree)) return false;
     children->insert(children->end(), std::make_move_iterator(tree->children.begin()),
                      std::make_move_iterator(tree->children.end()));

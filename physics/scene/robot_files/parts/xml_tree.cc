@@ -70,17 +70,8 @@ class TagScanner {
     return false;
   }
 
-  bool ReadTag() {
-    if (StartsWith("<!--")) return CopyUntil("-->");
-    if (StartsWith("<![CDATA[")) return CopyUntil("]]>");
-    if (StartsWith("<?")) return CopyUntil("?>");
-    if (StartsWith("<!")) {
-      return Refuse(
-          "declarations such as DOCTYPE and ENTITY are not allowed in a robot file: they can name "
-          "other files and expand without limit. Remove it");
-    }
-    const bool closing = StartsWith("</");
-    // find the tag's end, past any '>' in quotes
+  // Where the tag that begins here has its '>', past any in quotes.
+  std::size_t FindEndOfTag() const {
     std::size_t end = at_ + 1;
     char quote = 0;
     while (end < bytes_.size() && (quote != 0 || bytes_[end] != '>')) {
@@ -91,6 +82,26 @@ class TagScanner {
       }
       ++end;
     }
+    return end;
+  }
+
+  bool ReadTag() {
+    if (StartsWith("<!--")) return CopyUntil("-->");
+    if (StartsWith("<![CDATA[")) return CopyUntil("]]>");
+    if (StartsWith("<?")) return CopyUntil("?>");
+    std::size_t end = FindEndOfTag();
+    if (StartsWith("<!")) {
+      // the file that a DOCTYPE names is not read
+      const std::string_view declaration = bytes_.substr(at_, end - at_);
+      if (declaration.starts_with("<!DOCTYPE") && declaration.find('[') == declaration.npos) {
+        Copy(end);
+        return true;
+      }
+      return Refuse(
+          "declarations of entities, elements and attributes are not allowed in a robot file: "
+          "they can expand without limit. Remove them");
+    }
+    const bool closing = StartsWith("</");
     const bool empty = end < bytes_.size() && bytes_[end - 1] == '/';
     end = std::min(end + 1, bytes_.size());
     if (closing) {

@@ -41,7 +41,7 @@ inline constexpr std::size_t kMaxXmlBytes = std::size_t{64} << 20;  // [bytes]
 
 // The root of an XML text.
 //
-// errors, in `log`: malformed; a DOCTYPE or ENTITY, which are not expanded; nested beyond
+// errors, in `log`: malformed; declarations of entities, which are not expanded; nested beyond
 // kMaxNesting; larger than kMaxXmlBytes. Then nothing is returned.
 std::optional<XmlElement> ReadXml(std::string_view bytes, std::shared_ptr<const std::string> file,
                                   RobotLog* log);

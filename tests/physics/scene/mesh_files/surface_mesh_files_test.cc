@@ -22,6 +22,7 @@ namespace pliant::physics {
 namespace {
 
 using Eigen::Vector3d;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -263,6 +264,17 @@ TEST(SurfaceMeshFiles, OpenSurfacesAreRefusedForSolidsOnly) {
       {fin.triangles[0][0], fin.triangles[0][1], static_cast<int>(fin.vertices.size()) - 1});
   EXPECT_THAT(SurfaceErrorOf(WriteObj(fin), "fin.obj"),
               HasSubstr("2 edges with one triangle and 1 edges with more than two"));
+}
+
+TEST(SurfaceMeshFiles, PointsWithoutTrianglesBecomeTheirConvexHull) {
+  const auto file =
+      ReadSurfaceMesh("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nv 0.1 0.1 0.1\n", "points.obj");
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_THAT(file->mesh.vertices, SizeIs(4));
+  EXPECT_THAT(file->mesh.triangles, SizeIs(4));
+  EXPECT_THAT(file->warnings, ElementsAre(HasSubstr("5 points and no triangles")));
+  EXPECT_THAT(SurfaceErrorOf("v 0 0 0\nv 1 0 0\nv 0 1 0\n", "flat.obj"),
+              HasSubstr("expected triangles, found none"));
 }
 
 TEST(SurfaceMeshFiles, ErrorsNameLineOrByteAndWhatWasFound) {

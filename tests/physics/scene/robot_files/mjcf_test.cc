@@ -449,6 +449,19 @@ TEST(Mjcf, LimitsOfAFreeJointAreIgnored) {
   EXPECT_EQ(ReadGood(text).links[0].joint.type, JointType::kFree);
 }
 
+TEST(Mjcf, AnIncludedFileMayHaveAnyRoot) {
+  const RobotFolder folder;
+  folder.Write("ball.xml", "<mujocoinclue><body><geom size=\"0.1\"/></body></mujocoinclue>");
+  folder.Write("arm.urdf", "<robot name=\"r\"/>");
+  const auto with = [&](const std::string& file) {
+    return ReadRobotFile(folder.Write(
+        "scene.xml",
+        absl::StrCat("<mujoco><worldbody><include file=\"", file, "\"/></worldbody></mujoco>")));
+  };
+  EXPECT_THAT(SayAll(with("ball.xml"), true), IsEmpty());
+  EXPECT_THAT(SayAll(with("arm.urdf"), true), Contains(HasSubstr("is a <robot> file")));
+}
+
 TEST(Mjcf, ModelsOfOtherFilesAreAttached) {
   const RobotFolder folder;
   folder.Write("hands/meshes/cube.obj", CubeObj(1));
