@@ -3,12 +3,13 @@
 robot_collections.py PLIANTD [--json FILE] [--run SECONDS] [--threads N] [FOLDER...]   as `./dev bench robot_files` runs it
 
 Every URDF, SDF and MJCF file below the folders is read by `pliantd check`. Files without bodies, which others include,
-and files that name meshes or files that are not there are counted apart: no program can load them.
+and files that name meshes or files that their collection has nowhere are counted apart: no program can load them.
 """
 
 import argparse
 import collections
 import concurrent.futures
+import functools
 import json
 import pathlib
 import re
@@ -19,6 +20,8 @@ import time
 
 SUFFIXES = (".urdf", ".sdf", ".xml")
 ROOT_ELEMENT = re.compile(r"<(robot|sdf|mujoco)\b")
+MISSING_FILE = re.compile(r'"([^"]*)": no (?:such file|package)')
+MORE_ERRORS = re.compile(r": and \d+ more errors$")
 LIMIT = 300  # s for one file
 
 
@@ -39,10 +42,24 @@ def with_progress(results, count, what):
 
 
 def errors_in(stderr):
-    return [line for line in stderr.splitlines() if ": warning: " not in line]
+    return [line for line in stderr.splitlines() if ": warning: " not in line and not MORE_ERRORS.search(line)]
 
 
-def check(pliantd, path):
+@functools.cache
+def names_in(collection):
+    return {path.name.lower() for path in collection.rglob("*") if path.is_file()}
+
+
+def lacks_files(errors, collection):
+    """Whether the errors are all about other files, of which at least one is nowhere in the collection."""
+    named = [MISSING_FILE.search(error) for error in errors]
+    if not all(named):
+        return False
+    names = {re.split(r"[/\\]", match[1])[-1].lower() for match in named}
+    return not names <= names_in(collection)
+
+
+def check(pliantd, path, collection):
     """Returns the kind of outcome ('loads', 'no bodies', 'missing', 'refused') and the first error."""
     try:
         result = subprocess.run([pliantd, "check", path], capture_output=True, text=True, timeout=LIMIT, check=False)
@@ -54,8 +71,7 @@ def check(pliantd, path):
     error = errors[0] if errors else ""
     if "has no bodies" in error or "has no links" in error:
         return "no bodies", error
-    # a file that lacks other files and has another error, too, is refused
-    return ("missing" if errors and all("no such file" in line for line in errors) else "refused"), error
+    return ("missing" if errors and lacks_files(errors, collection) else "refused"), error
 
 
 def run(pliantd, path, seconds):
@@ -82,18 +98,20 @@ def main():
     parser.add_argument("--run", type=float, default=0, help="also simulate each file for so many seconds on a floor")
     parser.add_argument("--threads", type=int, default=2, help="files at a time")
     options = parser.parse_intermixed_args()
-    robots = []
+    robots = []  # relative path, path, and folder of its collection
     for folder in options.folders or [options.default]:
         if not folder.is_dir():
             sys.exit(f"{folder}: no such folder")
-        robots += [(path.relative_to(folder), path) for path in find_robots(folder)]
+        for path in find_robots(folder):
+            relative = path.relative_to(folder)
+            robots.append((relative, path, folder / relative.parts[0] if len(relative.parts) > 1 else folder))
     if not robots:
         sys.exit("no URDF, SDF or MJCF files there")
 
     counts = collections.defaultdict(collections.Counter)
     trouble, ran, failed = [], 0, []
     with concurrent.futures.ThreadPoolExecutor(options.threads) as pool:
-        outcomes = with_progress(pool.map(lambda robot: check(options.pliantd, robot[1]), robots), len(robots), "read")
+        outcomes = with_progress(pool.map(lambda robot: check(options.pliantd, *robot[1:]), robots), len(robots), "read")
         loaded = []
         for robot, (kind, error) in zip(robots, outcomes):
             counts[robot[0].parts[0]][kind] += 1

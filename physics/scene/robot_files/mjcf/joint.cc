@@ -56,11 +56,11 @@ MjcfJoint ReadMjcfJoint(const XmlElement& element, const MjcfModel& model) {
   const bool has_range =
       ReadNumbers(AttributeOf(element, "range"), 2, 2, &range, log, Range::kInfinite);
   if (joint.type != JointType::kFree && IsLimited(element, "limited", has_range, model)) {
-    if (!has_range) {
+    if (!one) {
+      log->LeftOut(element.place, absl::StrCat("range of a ", type, " joint"));
+    } else if (!has_range) {
       log->Error(element.place,
                  absl::StrCat(element.Label(), ": is limited but has no range. Give range=\"…\""));
-    } else if (!one) {
-      log->LeftOut(element.place, absl::StrCat("range of a ", type, " joint"));
     } else {
       SetLimits(range[0], range[1], element.place, element.Label(), &joint, log);
       joint.lower = unit(joint.lower);

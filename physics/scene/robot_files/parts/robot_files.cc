@@ -26,6 +26,16 @@ bool Exists(const fs::path& path) {
   return fs::exists(path, error) && !error;
 }
 
+bool IsFile(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error) && !error;
+}
+
+std::string WithForwardSlashes(std::string path) {
+  std::replace(path.begin(), path.end(), '\\', '/');
+  return path;
+}
+
 }  // namespace
 
 RobotFiles::RobotFiles(const RobotFileOptions& options, std::string robot_path)
@@ -69,26 +79,33 @@ bool RobotFiles::IsPackage(const std::string& folder, const std::string& name) c
   return found == name;
 }
 
+void RobotFiles::VisitParents(const std::string& folder,
+                              const std::function<void(const std::string&)>& visit) const {
+  std::error_code error;
+  fs::path at = fs::absolute(folder, error).lexically_normal();
+  if (error) return;
+  if (!at.has_filename()) at = at.parent_path();
+  while (true) {
+    if (IsAllowed(at.string())) visit(at.string());
+    if (!at.has_parent_path() || at.parent_path() == at) return;
+    at = at.parent_path();
+  }
+}
+
 std::vector<std::string> RobotFiles::FindPackage(const std::string& name, const std::string& folder,
                                                  std::vector<std::string>* looked_in) const {
   std::vector<std::string> found;
-  const auto try_folder = [&](const fs::path& candidate) {
-    // do not even look outside the jail
-    if (!IsAllowed(candidate.string())) return;
-    looked_in->push_back(candidate.string());
-    if (Exists(candidate / name)) found.push_back((candidate / name).string());
-    if (IsPackage(candidate.string(), name)) found.push_back(candidate.string());
+  const auto try_folder = [&](const std::string& candidate) {
+    looked_in->push_back(candidate);
+    const std::string inside = (fs::path(candidate) / name).string();
+    if (Exists(inside) && !IsFile(inside)) found.push_back(inside);
+    if (IsPackage(candidate, name)) found.push_back(candidate);
   };
-  for (const std::string& path : options_.package_paths) try_folder(path);
-  std::error_code error;
-  fs::path at = fs::absolute(folder, error).lexically_normal();
-  if (error) return found;
-  if (!at.has_filename()) at = at.parent_path();
-  while (true) {
-    try_folder(at);
-    if (!at.has_parent_path() || at.parent_path() == at) break;
-    at = at.parent_path();
+  for (const std::string& path : options_.package_paths) {
+    // do not even look outside the jail
+    if (IsAllowed(path)) try_folder(path);
   }
+  VisitParents(folder, try_folder);
   return found;
 }
 
@@ -120,8 +137,7 @@ absl::StatusOr<std::string> RobotFiles::SearchAtPlace(const std::string& uri,
     return absl::PermissionDeniedError(
         absl::StrCat("\"", uri, "\" names a file, but files may not be read here"));
   }
-  std::string path = uri;
-  std::replace(path.begin(), path.end(), '\\', '/');
+  const std::string path = WithForwardSlashes(uri);
   const std::size_t colon = path.find("://");
   const std::string scheme = colon == std::string::npos ? "" : path.substr(0, colon);
   std::vector<std::string> candidates;
@@ -171,22 +187,40 @@ absl::StatusOr<std::string> RobotFiles::SearchAtPlace(const std::string& uri,
       absl::StrCat("\"", uri, "\": no such file; looked for ", absl::StrJoin(candidates, ", ")));
 }
 
-std::optional<std::string> RobotFiles::FindWithoutPackage(const std::string& uri,
-                                                          const std::string& folder) const {
-  constexpr std::string_view kScheme = "package://";
-  if (!options_.allow_files || !uri.starts_with(kScheme)) return std::nullopt;
-  const std::size_t slash = uri.find('/', kScheme.size());
-  if (slash == std::string::npos) return std::nullopt;
-  const std::string name = uri.substr(kScheme.size(), slash - kScheme.size());
-  const fs::path inside = fs::path(uri.substr(slash + 1)).lexically_normal();
-  // a bare name could be that of any file
-  if (inside.is_absolute() || !inside.has_parent_path() || *inside.begin() == "..")
-    return std::nullopt;
-  std::vector<std::string> looked_in;
-  if (!FindPackage(name, folder, &looked_in).empty()) return std::nullopt;
-  for (const std::string& parent : looked_in) {
-    const std::string candidate = (fs::path(parent) / inside).lexically_normal().string();
-    if (IsAllowed(candidate) && Exists(candidate)) return candidate;
+std::optional<RobotFiles::Moved> RobotFiles::FindMoved(const std::string& uri,
+                                                       const std::string& folder) const {
+  if (!options_.allow_files) return std::nullopt;
+  const std::string path = WithForwardSlashes(uri);
+  const std::size_t scheme = path.find("://");
+  const std::size_t begin = scheme == std::string::npos ? 0 : scheme + 3;
+  if (begin > 0 && !path.starts_with("file://")) {
+    // a package that is found but lacks the file is another one than meant, or incomplete
+    std::vector<std::string> looked_in;
+    const std::string name = path.substr(begin, path.find('/', begin) - begin);
+    if (!FindPackage(name, folder, &looked_in).empty()) return std::nullopt;
+  }
+  // the places in `path` where its ends begin, the longest first
+  std::vector<std::size_t> ends;
+  for (std::size_t at = begin; at < path.size(); at = path.find('/', at)) {
+    at = std::min(path.find_first_not_of('/', at), path.size());
+    if (at == path.size()) break;
+    const std::string_view part = std::string_view(path).substr(at, path.find('/', at) - at);
+    if (part == "..") ends.clear();
+    if (part != "." && part != "..") ends.push_back(at);
+  }
+  // the file is not at its place, so that a name alone must have lost a beginning
+  if (ends.empty() || (ends.size() == 1 && ends[0] == 0)) return std::nullopt;
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const std::string end = path.substr(ends[i]);
+    const bool is_name = i + 1 == ends.size();
+    if (is_name && i > 0) break;
+    std::optional<Moved> found;
+    VisitParents(folder, [&](const std::string& parent) {
+      const std::string candidate = (fs::path(parent) / end).lexically_normal().string();
+      if (found.has_value() || !IsAllowed(candidate) || !IsFile(candidate)) return;
+      found = Moved{candidate, path.substr(0, ends[i]), parent};
+    });
+    if (found.has_value()) return found;
   }
   return std::nullopt;
 }

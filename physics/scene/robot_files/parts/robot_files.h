@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -28,11 +29,15 @@ class RobotFiles {
   // jail; INVALID_ARGUMENT
   absl::StatusOr<std::string> Find(const std::string& uri, const std::string& folder) const;
 
-  // The file that a package:// URI of a package that is not found denotes if the robot lies within
-  // that package, whatever its folder is called: PATH of package://NAME/PATH, below one of the
-  // parents of `folder`.
-  std::optional<std::string> FindWithoutPackage(const std::string& uri,
-                                                const std::string& folder) const;
+  // The file that a URI denotes whose beginning is that of another machine or working folder, such
+  // as a package that is not here: the longest end of its path, of a folder and a name at least,
+  // that exists below `folder` or one of its parents. A name alone is looked for in `folder` only.
+  struct Moved {
+    std::string path;
+    std::string beginning;  // of the URI: what `parent` replaces
+    std::string parent;
+  };
+  std::optional<Moved> FindMoved(const std::string& uri, const std::string& folder) const;
 
   // As ReadMeshFileBytes. `moves` is false for files that do not affect the motion.
   absl::StatusOr<std::string> Read(const std::string& path, std::int64_t max_bytes,
@@ -47,6 +52,9 @@ class RobotFiles {
   void AddHash(std::string_view bytes);
 
  private:
+  // Calls `visit` with `folder` and its parents, except those outside the jail.
+  void VisitParents(const std::string& folder,
+                    const std::function<void(const std::string&)>& visit) const;
   std::vector<std::string> FindPackage(const std::string& name, const std::string& folder,
                                        std::vector<std::string>* looked_in) const;
   absl::StatusOr<std::string> Search(const std::string& uri, const std::string& folder) const;

@@ -76,15 +76,12 @@ absl::StatusOr<std::string> RobotMeshes::Find(const MeshRequest& request) const 
   }
   const absl::StatusOr<std::string> found = files_->Find(uri, request.folder);
   if (!absl::IsNotFound(found.status())) return found;
-  const std::optional<std::string> beside = files_->FindWithoutPackage(uri, request.folder);
-  if (!beside.has_value()) return found;
-  const std::size_t name = std::string_view("package://").size();
-  log_->Mended(
-      request.place,
-      absl::StrCat("no package \"", uri.substr(name, uri.find('/', name) - name),
-                   "\" was found; its files are taken from the folder of the robot and its "
-                   "parents. Rename that folder, or give `package_paths`"));
-  return *beside;
+  const auto moved = files_->FindMoved(uri, request.folder);
+  if (!moved.has_value()) return found;
+  log_->Mended(request.place,
+               absl::StrCat("files of \"", moved->beginning, "\" are not there and are read from ",
+                            moved->parent, ". Correct their path, or give `package_paths`"));
+  return moved->path;
 }
 
 absl::StatusOr<std::string> RobotMeshes::ReadCompanion(const std::string& path,

@@ -449,6 +449,14 @@ TEST(Mjcf, LimitsOfAFreeJointAreIgnored) {
   EXPECT_EQ(ReadGood(text).links[0].joint.type, JointType::kFree);
 }
 
+TEST(Mjcf, ALimitedBallJointNeedsNoRange) {
+  const std::string text =
+      "<mujoco><default><joint limited=\"true\"/></default><worldbody><body><joint "
+      "type=\"ball\"/><geom size=\"0.1\"/></body></worldbody></mujoco>";
+  EXPECT_EQ(ReadGood(text).links[0].joint.type, JointType::kBall);
+  EXPECT_THAT(WarningsOf(text), Contains(HasSubstr("range of a ball joint is left out")));
+}
+
 TEST(Mjcf, AnIncludedFileMayHaveAnyRoot) {
   const RobotFolder folder;
   folder.Write("ball.xml", "<mujocoinclue><body><geom size=\"0.1\"/></body></mujocoinclue>");

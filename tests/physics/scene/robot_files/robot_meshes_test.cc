@@ -159,6 +159,31 @@ TEST(RobotMeshes, ASlashTooManyBeforeAPackageIsLeftOutAndItIsSaid) {
   EXPECT_FALSE(ReadRobotFile(path, {.strict = true}).robot.has_value());
 }
 
+TEST(RobotMeshes, FilesWhosePathIsOfAnotherMachineAreFoundBesideTheRobot) {
+  const RobotFolder folder;
+  folder.Write("arm/meshes/cube.obj", CubeObj(1));
+  folder.Write("arm/urdf/beside.obj", CubeObj(1));
+  const auto read = [&](const std::string& uri, const RobotFileOptions& options = {}) {
+    return ReadRobotFile(folder.Write("arm/urdf/left/r.urdf", WithMesh(uri)), options);
+  };
+  for (const std::string beginning :
+       {"../", "file://", "/home/someone/arm/", "C:\\arm\\", "../../../../elsewhere/", "/"}) {
+    const RobotFileResult result = read(beginning + "meshes/cube.obj");
+    EXPECT_THAT(SayAll(result, true), IsEmpty()) << beginning;
+    EXPECT_THAT(SayAll(result, false), Contains(HasSubstr("are read from " + folder.path())))
+        << beginning;
+  }
+  EXPECT_FALSE(read("../meshes/cube.obj", {.strict = true}).robot.has_value());
+  EXPECT_FALSE(read("../meshes/ball.obj").robot.has_value());
+  // a name alone may be that of another robot's mesh
+  EXPECT_FALSE(read("cube.obj").robot.has_value());
+  EXPECT_FALSE(read("beside.obj").robot.has_value());
+  EXPECT_FALSE(read("/home/someone/beside.obj").robot.has_value());
+  folder.Write("arm/urdf/left/here.obj", CubeObj(1));
+  EXPECT_TRUE(read("package://here.obj").robot.has_value());
+  EXPECT_TRUE(read("file://here.obj").robot.has_value());
+}
+
 TEST(RobotMeshes, APackageInAFolderOfAnotherNameIsFound) {
   const RobotFolder folder;
   folder.Write("arm-main/meshes/cube.obj", CubeObj(1));
@@ -167,7 +192,7 @@ TEST(RobotMeshes, APackageInAFolderOfAnotherNameIsFound) {
   const RobotFileResult result = ReadRobotFile(path);
   EXPECT_THAT(SayAll(result, true), IsEmpty());
   EXPECT_THAT(SayAll(result, false),
-              Contains(HasSubstr("no package \"arm\" was found; its files")));
+              Contains(HasSubstr("files of \"package://arm/\" are not there")));
   ASSERT_TRUE(result.robot.has_value());
   EXPECT_EQ(result.robot->links[0].collisions.size(), 1u);
   EXPECT_FALSE(ReadRobotFile(path, {.strict = true}).robot.has_value());
