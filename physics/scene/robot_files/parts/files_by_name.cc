@@ -19,7 +19,22 @@ int CountCommonEnd(const fs::path& a, const fs::path& b) {
 
 }  // namespace
 
-std::optional<std::string> FindFileByName(std::string_view path, const std::string& folder) {
+std::optional<std::vector<std::string>> ListFiles(const std::string& folder, std::size_t limit) {
+  std::vector<std::string> files;
+  std::size_t entries = 0;
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(folder, error), last; !error && entry != last;
+       entry.increment(error)) {
+    if (++entries > limit) return std::nullopt;
+    std::error_code unreadable;
+    if (fs::is_regular_file(entry->symlink_status(unreadable)))  // links may lead out
+      files.push_back(entry->path().string());
+  }
+  return files;
+}
+
+std::optional<std::string> PickFileByName(std::string_view path, const std::string& folder,
+                                          const std::vector<std::string>& files) {
   std::string wanted(path);
   std::replace(wanted.begin(), wanted.end(), '\\', '/');
   const fs::path end = fs::path(wanted).lexically_normal();
@@ -27,18 +42,18 @@ std::optional<std::string> FindFileByName(std::string_view path, const std::stri
   std::optional<std::string> best;
   int longest = 0;
   bool is_single = false;
-  std::error_code error;
-  for (fs::recursive_directory_iterator entry(folder, error), last; !error && entry != last;
-       entry.increment(error)) {
-    std::error_code unreadable;
-    if (!fs::is_regular_file(entry->symlink_status(unreadable))) continue;  // links may lead out
-    const int common = CountCommonEnd(entry->path().lexically_relative(folder), end);
+  for (const std::string& file : files) {
+    const int common = CountCommonEnd(fs::path(file).lexically_relative(folder), end);
     if (common == 0 || common < longest) continue;
     is_single = common > longest;
     longest = common;
-    best = entry->path().string();
+    best = file;
   }
   return is_single ? best : std::nullopt;
+}
+
+std::optional<std::string> FindFileByName(std::string_view path, const std::string& folder) {
+  return PickFileByName(path, folder, *ListFiles(folder));
 }
 
 }  // namespace pliant::physics

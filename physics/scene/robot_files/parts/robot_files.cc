@@ -20,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kMaxPackageXmlBytes = 1 << 20;
+constexpr std::size_t kMaxEntries = 10'000;  // of a folder that is searched for names
 
 bool Exists(const fs::path& path) {
   std::error_code error;
@@ -187,18 +188,8 @@ absl::StatusOr<std::string> RobotFiles::SearchAtPlace(const std::string& uri,
       absl::StrCat("\"", uri, "\": no such file; looked for ", absl::StrJoin(candidates, ", ")));
 }
 
-std::optional<RobotFiles::Moved> RobotFiles::FindMoved(const std::string& uri,
-                                                       const std::string& folder) const {
-  if (!options_.allow_files) return std::nullopt;
-  const std::string path = WithForwardSlashes(uri);
-  const std::size_t scheme = path.find("://");
-  const std::size_t begin = scheme == std::string::npos ? 0 : scheme + 3;
-  if (begin > 0 && !path.starts_with("file://")) {
-    // a package that is found but lacks the file is another one than meant, or incomplete
-    std::vector<std::string> looked_in;
-    const std::string name = path.substr(begin, path.find('/', begin) - begin);
-    if (!FindPackage(name, folder, &looked_in).empty()) return std::nullopt;
-  }
+std::optional<RobotFiles::Moved> RobotFiles::FindEnd(const std::string& path, std::size_t begin,
+                                                     const std::string& folder) const {
   // the places in `path` where its ends begin, the longest first
   std::vector<std::size_t> ends;
   for (std::size_t at = begin; at < path.size(); at = path.find('/', at)) {
@@ -208,21 +199,47 @@ std::optional<RobotFiles::Moved> RobotFiles::FindMoved(const std::string& uri,
     if (part == "..") ends.clear();
     if (part != "." && part != "..") ends.push_back(at);
   }
-  // the file is not at its place, so that a name alone must have lost a beginning
-  if (ends.empty() || (ends.size() == 1 && ends[0] == 0)) return std::nullopt;
-  for (std::size_t i = 0; i < ends.size(); ++i) {
-    const std::string end = path.substr(ends[i]);
-    const bool is_name = i + 1 == ends.size();
-    if (is_name && i > 0) break;
+  if (!ends.empty()) ends.pop_back();  // a name alone may be that of another robot's file
+  for (const std::size_t end : ends) {
     std::optional<Moved> found;
     VisitParents(folder, [&](const std::string& parent) {
-      const std::string candidate = (fs::path(parent) / end).lexically_normal().string();
+      const std::string candidate =
+          (fs::path(parent) / path.substr(end)).lexically_normal().string();
       if (found.has_value() || !IsAllowed(candidate) || !IsFile(candidate)) return;
-      found = Moved{candidate, path.substr(0, ends[i]), parent};
+      found = Moved{candidate, path.substr(0, end), parent};
     });
     if (found.has_value()) return found;
   }
   return std::nullopt;
+}
+
+std::optional<RobotFiles::Moved> RobotFiles::FindName(const std::string& path,
+                                                      const std::string& folder) const {
+  if (!IsAllowed(folder)) return std::nullopt;
+  const auto [listed, fresh] = files_in_.emplace(folder, std::vector<std::string>());
+  if (fresh) listed->second = ListFiles(folder, kMaxEntries).value_or(std::vector<std::string>());
+  const std::optional<std::string> file = PickFileByName(path, folder, listed->second);
+  if (!file.has_value()) return std::nullopt;
+  return Moved{*file, path.substr(0, path.rfind('/') + 1), FolderOf(*file)};
+}
+
+std::optional<RobotFiles::Moved> RobotFiles::FindMoved(const std::string& uri,
+                                                       const std::string& folder) const {
+  if (!options_.allow_files) return std::nullopt;
+  const std::string path = WithForwardSlashes(uri);
+  const std::size_t scheme = path.find("://");
+  const std::size_t begin = scheme == std::string::npos ? 0 : scheme + 3;
+  if (begin > 0 && !path.starts_with("file://")) {
+    std::vector<std::string> looked_in;
+    const std::string name = path.substr(begin, path.find('/', begin) - begin);
+    const std::vector<std::string> packages = FindPackage(name, folder, &looked_in);
+    for (const std::string& package : packages) {
+      if (std::optional<Moved> found = FindName(path, package)) return found;
+    }
+    if (!packages.empty()) return std::nullopt;
+  }
+  if (std::optional<Moved> found = FindEnd(path, begin, folder)) return found;
+  return FindName(path, folder);
 }
 
 absl::StatusOr<std::string> RobotFiles::Read(const std::string& path, std::int64_t max_bytes,

@@ -29,13 +29,15 @@ class RobotFiles {
   // jail; INVALID_ARGUMENT
   absl::StatusOr<std::string> Find(const std::string& uri, const std::string& folder) const;
 
-  // The file that a URI denotes whose beginning is that of another machine or working folder, such
-  // as a package that is not here: the longest end of its path, of a folder and a name at least,
-  // that exists below `folder` or one of its parents. A name alone is looked for in `folder` only.
+  // A file for a URI without one at its place. Where the beginning of the URI is that of another
+  // machine or working folder, such as a package that is not here: the longest end of its path, of
+  // a folder and a name at least, that exists below `folder` or one of its parents. Otherwise the
+  // single file of that name, or the one with the most folders in common, in `folder` and its
+  // subfolders, or in the package that the URI names.
   struct Moved {
     std::string path;
-    std::string beginning;  // of the URI: what `parent` replaces
-    std::string parent;
+    std::string beginning;  // of the URI, which `place` replaces
+    std::string place;      // a folder
   };
   std::optional<Moved> FindMoved(const std::string& uri, const std::string& folder) const;
 
@@ -55,6 +57,9 @@ class RobotFiles {
   // Calls `visit` with `folder` and its parents, except those outside the jail.
   void VisitParents(const std::string& folder,
                     const std::function<void(const std::string&)>& visit) const;
+  std::optional<Moved> FindEnd(const std::string& path, std::size_t begin,
+                               const std::string& folder) const;
+  std::optional<Moved> FindName(const std::string& path, const std::string& folder) const;
   std::vector<std::string> FindPackage(const std::string& name, const std::string& folder,
                                        std::vector<std::string>* looked_in) const;
   absl::StatusOr<std::string> Search(const std::string& uri, const std::string& folder) const;
@@ -71,6 +76,7 @@ class RobotFiles {
   // package names of folders from their package.xml, and results of earlier searches
   mutable std::map<std::string, std::string> package_names_;
   mutable std::map<std::pair<std::string, std::string>, absl::StatusOr<std::string>> found_;
+  mutable std::map<std::string, std::vector<std::string>> files_in_;  // folders of few entries
 };
 
 }  // namespace pliant::physics

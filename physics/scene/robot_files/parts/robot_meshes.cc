@@ -79,8 +79,8 @@ absl::StatusOr<std::string> RobotMeshes::Find(const MeshRequest& request) const 
   const auto moved = files_->FindMoved(uri, request.folder);
   if (!moved.has_value()) return found;
   log_->Mended(request.place,
-               absl::StrCat("files of \"", moved->beginning, "\" are not there and are read from ",
-                            moved->parent, ". Correct their path, or give `package_paths`"));
+               absl::StrCat("files at \"", moved->beginning, "\" are not there and are read from ",
+                            moved->place, ". Correct their path, or give `package_paths`"));
   return moved->path;
 }
 

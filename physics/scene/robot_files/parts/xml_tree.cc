@@ -65,6 +65,18 @@ class TagScanner {
     return true;
   }
 
+  // Leaves out everything but the line breaks.
+  bool SkipUntil(std::string_view end) {
+    const std::size_t found = bytes_.find(end, at_);
+    if (found == std::string_view::npos) return CopyUntil(end);
+    const std::string_view skipped = bytes_.substr(at_, found + end.size() - at_);
+    const auto lines = std::count(skipped.begin(), skipped.end(), '\n');
+    subtrees_[open_.back().subtree].text.append(lines, '\n');
+    line_ += static_cast<int>(lines);
+    at_ += skipped.size();
+    return true;
+  }
+
   bool Refuse(std::string text) {
     log_->Error({file_, line_}, std::move(text));
     return false;
@@ -88,7 +100,8 @@ class TagScanner {
   bool ReadTag() {
     if (StartsWith("<!--")) return CopyUntil("-->");
     if (StartsWith("<![CDATA[")) return CopyUntil("]]>");
-    if (StartsWith("<?")) return CopyUntil("?>");
+    // declarations say nothing needed here, and the library refuses those after a comment
+    if (StartsWith("<?")) return SkipUntil("?>");
     std::size_t end = FindEndOfTag();
     if (StartsWith("<!")) {
       // the file that a DOCTYPE names is not read
@@ -185,7 +198,7 @@ class TreeBuilder {
       case tinyxml2::XML_ERROR_PARSING_CDATA:
         return "a CDATA section is not closed";
       case tinyxml2::XML_ERROR_PARSING_DECLARATION:
-        return "a <?…?> is malformed or comes after the first element";
+        return "a <?…?> is not closed";
       default:
         return "an element is malformed; expected <name attribute=\"value\">…</name>";
     }

@@ -69,6 +69,16 @@ TEST(RobotErrors, EntitiesAreRefused) {
   EXPECT_THAT(WarningsOf(RobotText("<link name=\"&b;\"/>")), Contains(HasSubstr("\"&b;\"")));
 }
 
+TEST(RobotErrors, DeclarationsMayComeAnywhere) {
+  EXPECT_THAT(ErrorsOf("<!-- licence -->\n<?xml version=\"1.0\"\n?>\n<robot name=\"r\">\n"
+                       "<?include a > b?><link name=\"a\"/></robot>"),
+              IsEmpty());
+  EXPECT_THAT(ErrorsOf("<!-- licence -->\n<?xml\n?>\n<robot name=\"r\"><link name=a/></robot>"),
+              ElementsAre(StartsWith("4: is not well-formed XML")));
+  EXPECT_THAT(ErrorsOf("<robot name=\"r\"><?include </robot>"),
+              ElementsAre(HasSubstr("not well-formed XML")));
+}
+
 TEST(RobotErrors, TheFileOfADoctypeIsNotRead) {
   const std::string doctype =
       "<?xml version=\"1.0\"?>\n<!DOCTYPE r PUBLIC \"-//a>\"\n \"file:///etc/passwd\">\n";

@@ -179,9 +179,27 @@ TEST(RobotMeshes, FilesWhosePathIsOfAnotherMachineAreFoundBesideTheRobot) {
   EXPECT_FALSE(read("cube.obj").robot.has_value());
   EXPECT_FALSE(read("beside.obj").robot.has_value());
   EXPECT_FALSE(read("/home/someone/beside.obj").robot.has_value());
-  folder.Write("arm/urdf/left/here.obj", CubeObj(1));
-  EXPECT_TRUE(read("package://here.obj").robot.has_value());
-  EXPECT_TRUE(read("file://here.obj").robot.has_value());
+}
+
+TEST(RobotMeshes, FilesInOtherSubfoldersAreFoundByTheirName) {
+  const RobotFolder folder;
+  folder.Write("arm/parts/cube.obj", CubeObj(1));
+  const auto read = [&](const std::string& uri) {
+    return ReadRobotFile(folder.Write("arm/r.urdf", WithMesh(uri)));
+  };
+  for (const std::string uri :
+       {"cube.obj", "meshes/cube.obj", "/home/someone/cube.obj", "package://hand/meshes/cube.obj",
+        "package://arm/meshes/cube.obj", "file://cube.obj", "package://cube.obj"}) {
+    const RobotFileResult result = read(uri);
+    EXPECT_THAT(SayAll(result, true), IsEmpty()) << uri;
+    EXPECT_THAT(SayAll(result, false),
+                Contains(HasSubstr("are read from " + folder.path() + "/arm/parts.")))
+        << uri;
+  }
+  // no single one of this name, unless a folder is the same
+  folder.Write("arm/others/cube.obj", CubeObj(1));
+  EXPECT_FALSE(read("cube.obj").robot.has_value());
+  EXPECT_TRUE(read("/home/others/cube.obj").robot.has_value());
 }
 
 TEST(RobotMeshes, APackageInAFolderOfAnotherNameIsFound) {
@@ -192,11 +210,11 @@ TEST(RobotMeshes, APackageInAFolderOfAnotherNameIsFound) {
   const RobotFileResult result = ReadRobotFile(path);
   EXPECT_THAT(SayAll(result, true), IsEmpty());
   EXPECT_THAT(SayAll(result, false),
-              Contains(HasSubstr("files of \"package://arm/\" are not there")));
+              Contains(HasSubstr("files at \"package://arm/\" are not there")));
   ASSERT_TRUE(result.robot.has_value());
   EXPECT_EQ(result.robot->links[0].collisions.size(), 1u);
   EXPECT_FALSE(ReadRobotFile(path, {.strict = true}).robot.has_value());
-  // a package that is there, but lacks the file
+  // another package that has the name, but not the file
   folder.Write("arm/package.xml", "<package><name>arm</name></package>");
   EXPECT_FALSE(ReadRobotFile(path).robot.has_value());
   // nothing outside the jail
