@@ -24,10 +24,11 @@ class DrakeEngine:
     to the world at their default pose, unless `free`."""
 
     def __init__(self, path, free=False):
-        plant = MultibodyPlant(time_step=0.0)
+        self.plant = plant = MultibodyPlant(time_step=0.0)
         parser = Parser(plant)
         # drop couplings between joints: they are not compared, and Drake supports them in other plants only
         text = re.sub(r"<(drake:)?mimic\b[^>]*?(/>|>.*?</(drake:)?mimic>)", "", pathlib.Path(path).read_text(), flags=re.DOTALL)
+        self.in_world = "<world" in text
         models = parser.AddModelsFromString(text, pathlib.Path(path).suffix[1:])
         if not free:
             for model in models:
@@ -42,17 +43,22 @@ class DrakeEngine:
             if joint.num_velocities() > 0 and joint.type_name() != "quaternion_floating":
                 joint.set_default_damping_vector(np.zeros(joint.num_velocities()))
         plant.Finalize()
-        self.models, self.plant, self.context = models, plant, plant.CreateDefaultContext()
+        self.models, self.context = models, plant.CreateDefaultContext()
         self.joints, self.columns, self.moving = {}, [None] * plant.num_velocities(), []
         for index in plant.GetJointIndices():
             joint = plant.get_joint(index)
             if joint.num_velocities() == 0:
                 continue
             kind = KINDS[joint.type_name()]
-            self.joints[joint.name()] = kind
+            self.joints[self._name(joint)] = kind
             self.moving.append(joint)
             for k in range(VELOCITIES[kind]):
-                self.columns[joint.velocity_start() + k] = (joint.name(), k)
+                self.columns[joint.velocity_start() + k] = (self._name(joint), k)
+
+    def _name(self, element):
+        """The name of a joint or body; that of its model precedes it in an SDF world."""
+        model = self.plant.GetModelInstanceName(element.model_instance())
+        return f"{model}::{element.name()}" if self.in_world else element.name()
 
     @staticmethod
     def _is_child(plant, body):
@@ -67,12 +73,12 @@ class DrakeEngine:
         # Drake expresses angular velocities of ball and free joints in the parent: v_drake = T v, and Ṫ v = ω × ω = 0
         q, T = np.zeros(plant.num_positions()), np.eye(n)
         for joint in self.moving:
-            given = np.array(state.q[joint.name()])
-            if self.joints[joint.name()] in ("ball", "free"):
+            given = np.array(state.q[self._name(joint)])
+            if self.joints[self._name(joint)] in ("ball", "free"):
                 R = rotation(given[:4])
                 first = joint.velocity_start()
                 T[first:first + 3, first:first + 3] = R
-                if self.joints[joint.name()] == "ball":
+                if self.joints[self._name(joint)] == "ball":
                     given = RollPitchYaw(RotationMatrix(R)).vector()
             q[joint.position_start():joint.position_start() + len(given)] = given
         plant.SetPositions(context, q)
@@ -94,6 +100,6 @@ class DrakeEngine:
                 X = plant.EvalBodyPoseInWorld(context, body)
                 J = plant.CalcJacobianSpatialVelocity(context, JacobianWrtVariable.kV, body.body_frame(), [0, 0, 0],
                                                       plant.world_frame(), plant.world_frame())
-                links[body.name()] = (X.rotation().matrix(), X.translation(), J @ T)
+                links[self._name(body)] = (X.rotation().matrix(), X.translation(), J @ T)
         return Quantities(self.columns, T.T @ mass_matrix @ T, T.T @ bias, np.linalg.solve(T, acceleration), T.T @ effort,
                           links)

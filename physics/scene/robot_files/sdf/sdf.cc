@@ -1,5 +1,6 @@
 #include "physics/scene/robot_files/sdf/sdf.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <list>
 #include <memory>
@@ -30,6 +31,17 @@ struct ModelScope {
   bool fixed = false;
   int depth = 0;  // nesting of includes
 };
+
+// Whether a pose, frame or joint below `element` refers to the model of this name.
+bool IsReferredTo(const std::string& model, const XmlElement& element) {
+  const auto refers = [&](const std::string& name) {
+    return name == model || name.starts_with(model + "::");
+  };
+  if (refers(element.Get("relative_to")) || refers(element.Get("attached_to"))) return true;
+  if (IsOneOf(element.name, {"parent", "child"}) && refers(element.text)) return true;
+  return std::any_of(element.children.begin(), element.children.end(),
+                     [&](const XmlElement& child) { return IsReferredTo(model, child); });
+}
 
 class SdfReader {
  public:
@@ -101,10 +113,18 @@ class SdfReader {
   }
 
   void AddModel(const XmlElement& element, const ModelScope& outer, bool alone) {
-    const std::string name = element.Get("name");
+    std::string name = element.Get("name");
     if (name.empty()) {
       log_->Error(element.place, "<model>: has no name; expected name=\"…\"");
       return;
+    }
+    if (frames_.Find(name, outer.scope) != FrameGraph::kNone && !IsReferredTo(name, root_)) {
+      int number = 2;
+      while (frames_.Find(absl::StrCat(name, "_", number), outer.scope) != FrameGraph::kNone)
+        ++number;
+      log_->Mended(element.place, absl::StrCat(element.Label(), ": the name is already taken; it ",
+                                               "is called \"", name, "_", number, "\""));
+      absl::StrAppend(&name, "_", number);
     }
     FrameGraph::Frame frame = ModelFrame(element, outer);
     frame.name = outer.scope + name;

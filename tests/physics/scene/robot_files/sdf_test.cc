@@ -369,6 +369,30 @@ TEST(Sdf, BallConstraintsAreLoops) {
   EXPECT_EQ(robot.loops[0].X_BF.p, Vector3d::UnitY());
 }
 
+TEST(Sdf, ASecondModelOfANameIsRenamedUnlessSomethingRefersToIt) {
+  const std::string models = Model(SdfLink("a"), "m") + Model(SdfLink("a"), "m") +
+                             Model(SdfLink("a"), "m_2") + Model(SdfLink("a"), "m");
+  const auto in_world = [](const std::string& text) {
+    return Sdf("<world name=\"w\">" + text + "</world>");
+  };
+  const RobotFileResult result = ReadRobotText(in_world(models), "worlds.sdf");
+  EXPECT_THAT(SayAll(result, true), IsEmpty());
+  EXPECT_THAT(SayAll(result, false),
+              Contains(HasSubstr("\"m\": the name is already taken; it is called \"m_2\"")));
+  ASSERT_TRUE(result.robot.has_value());
+  std::vector<std::string> names;
+  for (const auto& link : result.robot->links) names.push_back(link.name);
+  EXPECT_THAT(names, testing::UnorderedElementsAre("m::a", "m_2::a", "m_2_2::a", "m_3::a"));
+  for (const std::string& reference :
+       {SdfJoint("j", "fixed", "m::a", "m_3::a"),
+        std::string("<frame name=\"f\" attached_to=\"m\"/>"),
+        "<frame name=\"f\">" + Pose("0 0 0 0 0 0", "m::a") + "</frame>"}) {
+    EXPECT_THAT(ErrorsOf(in_world(models + reference)),
+                Contains(HasSubstr("the name is already taken by model \"m\"")))
+        << reference;
+  }
+}
+
 TEST(Sdf, FramesInCirclesAreRefused) {
   EXPECT_THAT(ErrorsOf(Sdf(Model(SdfLink("a", Pose("0 0 0 0 0 0", "b")) +
                                  SdfLink("b", Pose("0 0 0 0 0 0", "a"))))),
