@@ -1,7 +1,9 @@
 #include "physics/scene/robot_files/parts/robot_files.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -21,6 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kMaxPackageXmlBytes = 1 << 20;
 constexpr std::size_t kMaxEntries = 10'000;  // of a folder that is searched for names
+constexpr std::ptrdiff_t kMaxFolders = 32;   // of the end of a path that is searched for
 
 bool Exists(const fs::path& path) {
   std::error_code error;
@@ -200,6 +203,7 @@ std::optional<RobotFiles::Moved> RobotFiles::FindEnd(const std::string& path, st
     if (part != "." && part != "..") ends.push_back(at);
   }
   if (!ends.empty()) ends.pop_back();  // a name alone may be that of another robot's file
+  if (std::ssize(ends) > kMaxFolders) ends.erase(ends.begin(), ends.end() - kMaxFolders);
   for (const std::size_t end : ends) {
     std::optional<Moved> found;
     VisitParents(folder, [&](const std::string& parent) {

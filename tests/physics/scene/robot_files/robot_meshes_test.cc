@@ -175,6 +175,10 @@ TEST(RobotMeshes, FilesWhosePathIsOfAnotherMachineAreFoundBesideTheRobot) {
   }
   EXPECT_FALSE(read("../meshes/cube.obj", {.strict = true}).robot.has_value());
   EXPECT_FALSE(read("../meshes/ball.obj").robot.has_value());
+  std::string deep;
+  for (int i = 0; i < 300'000; ++i) deep += "a/";
+  EXPECT_FALSE(read(deep + "ball.obj").robot.has_value());
+  EXPECT_TRUE(read(deep + "meshes/cube.obj").robot.has_value());
   // a name alone may be that of another robot's mesh
   EXPECT_FALSE(read("cube.obj").robot.has_value());
   EXPECT_FALSE(read("beside.obj").robot.has_value());
