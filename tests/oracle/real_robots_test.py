@@ -6,6 +6,7 @@ import pathlib
 import re
 import subprocess
 import unittest
+from xml.etree import ElementTree
 
 from comparison import PLIANTD, ROOT, TOLERANCE, Pliant, report, worst_differences
 from drake_engine import DrakeEngine
@@ -33,7 +34,7 @@ class RealRobots(unittest.TestCase):
     def check(self, engine, path):
         try:
             theirs = engine(path)
-        except (RuntimeError, ValueError) as error:
+        except (RuntimeError, ValueError, ElementTree.ParseError) as error:
             self.skipTest(f"{path.name} is not read by {engine.__name__}: {(str(error).splitlines() or [error])[0]}")
         try:
             worst = worst_differences(theirs, Pliant(path), seed=3)
