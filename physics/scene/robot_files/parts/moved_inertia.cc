@@ -65,6 +65,15 @@ Columns CalcMotions(const Joint& joint, const Matrix3d& R_WM) {
       motions.resize(6, 1);
       motions << Vector3d::Zero(), axis;
       return motions;
+    case JointType::kUniversal:
+      motions.resize(6, 2);
+      motions << axis, R_WM * joint.axis2, Eigen::Matrix<double, 3, 2>::Zero();
+      return motions;
+    case JointType::kPlanar:
+      motions.setZero(6, 3);
+      motions.bottomLeftCorner<3, 2>() = FrameFromNormal(axis).leftCols<2>();
+      motions.topRightCorner<3, 1>() = axis;
+      return motions;
     case JointType::kBall:
       motions = Columns::Identity(6, 3);
       return motions;

@@ -364,6 +364,25 @@ TEST(RobotMends, LinksThatTurnWithTheirChildrenGetInertia) {
   EXPECT_EQ(LinkOf(ReadGood(slides), "b").mass, 0);
 }
 
+TEST(RobotMends, JointsOfSeveralAxesGetInertia) {
+  const auto with = [](const std::string& type, const std::string& inertial) {
+    return RobotText(LinkText("a") + LinkText("b", inertial) +
+                     JointText("j", "a", "b", "<axis xyz=\"0 0 1\"/>", type));
+  };
+  const std::string none = "<inertial><mass value=\"0\"/></inertial>";
+  EXPECT_EQ(LinkOf(ReadGood(with("planar", none)), "b").mass, 1e-3);
+  // a point that can turn
+  const std::string point = "<inertial><mass value=\"1\"/></inertial>";
+  EXPECT_NEAR(LinkOf(ReadGood(with("planar", point)), "b").inertia(0, 0), 4e-5, 1e-19);
+  EXPECT_THAT(WarningsOf(with("planar", Inertial(1, 0.5, 0.5, "1"))), IsEmpty());
+  const std::string universal =
+      "<sdf version=\"1.9\"><model name=\"m\"><static>false</static><link name=\"a\"/><link "
+      "name=\"b\"><inertial><mass>0</mass><inertia><ixx>0</ixx><iyy>0</iyy><izz>0</izz></inertia>"
+      "</inertial></link><joint name=\"j\" type=\"universal\"><parent>a</parent><child>b</child>"
+      "<axis><xyz>1 0 0</xyz></axis><axis2><xyz>0 1 0</xyz></axis2></joint></model></sdf>";
+  EXPECT_EQ(LinkOf(ReadGood(universal), "b").mass, 1e-3);
+}
+
 TEST(RobotMends, PointsOnAnAxisGetInertia) {
   const std::string point = "<inertial><mass value=\"1\"/></inertial>";
   const std::string text =
