@@ -82,11 +82,13 @@ class MujocoEngine:
         for flag in (mujoco.mjtDisableBit.mjDSBL_CONSTRAINT, mujoco.mjtDisableBit.mjDSBL_CONTACT,
                      mujoco.mjtDisableBit.mjDSBL_ACTUATION):
             model.opt.disableflags |= flag
+        model.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
         model.opt.gravity[:] = [0, 0, -GRAVITY]
         model.opt.density = model.opt.viscosity = 0
         model.opt.wind[:] = 0
         model.dof_damping[:] = 0
         model.jnt_stiffness[:] = 0
+        model.tendon_damping[:] = model.tendon_stiffness[:] = 0
         kinds = {mujoco.mjtJoint.mjJNT_FREE: "free", mujoco.mjtJoint.mjJNT_BALL: "ball",
                  mujoco.mjtJoint.mjJNT_SLIDE: "slide", mujoco.mjtJoint.mjJNT_HINGE: "hinge"}
         self.model, self.data = model, mujoco.MjData(model)
