@@ -28,6 +28,8 @@ class DrakeEngine:
         parser = Parser(plant)
         # drop couplings between joints: they are not compared, and Drake supports them in other plants only
         text = re.sub(r"<(drake:)?mimic\b[^>]*?(/>|>.*?</(drake:)?mimic>)", "", pathlib.Path(path).read_text(), flags=re.DOTALL)
+        if re.search(r"<(drake:)?spring_stiffness>\s*0*[1-9]", text) or re.search(r'type="floating"', text):
+            raise ValueError("springs cannot be left out, and floating joints have other names")
         self.in_world = "<world" in text
         models = parser.AddModelsFromString(text, pathlib.Path(path).suffix[1:])
         if not free:

@@ -27,21 +27,22 @@ FILES = sorted(path for path in ASSETS.rglob("*") if path.suffix in ENGINES and 
 
 
 def find_mended_inertia(path):
-    """The first warning about a mass or an inertia that was changed, or an empty string."""
+    """The first warning about a mass, an inertia or a shape that was changed, or an empty string."""
     said = subprocess.run([PLIANTD, "check", path], capture_output=True, text=True, check=False).stderr
-    mended = [line for line in said.splitlines() if re.search(r": warning: .*\b(inertia|mass)\b", line)]
+    mended = [line for line in said.splitlines() if re.search(r": warning: .*(\b(inertia|mass)\b|fitting a primitive)", line)]
     return mended[0] if mended else ""
 
 
 def find_tolerances(engine, worst):
-    """Of each quantity. MuJoCo diagonalises the inertias that it computes from geoms to 1e-12 kg·m². Accelerations follow
-    from inertias, and can differ by the condition of the mass matrix times as much; so can forces by a thousand times,
-    which are compared with those of 1 cm/s²."""
+    """Of each quantity. MuJoCo diagonalises the inertias that it computes from geoms to 1e-12 kg·m², and those of meshes
+    at a density of 1, before it multiplies them by thousands of kg/m³. Accelerations follow from inertias, and can differ
+    by the condition of the mass matrix times as much; so can forces by a thousand times, which are compared with those
+    of 1 cm/s²."""
     mass_matrix = engine.evaluate(random_states(engine.joints, 3, 1)[0]).mass_matrix
     tolerances = dict.fromkeys(worst, TOLERANCE)
     if isinstance(engine, MujocoEngine):
-        rounding = 1e-12 * engine.model.nbody / np.linalg.norm(mass_matrix)
-        tolerances["mass matrix"] = max(TOLERANCE, rounding)
+        rounding = engine.model.nbody * (1e-8 if engine.has_mesh_inertia else 1e-12)
+        tolerances["mass matrix"] = max(TOLERANCE, rounding / np.linalg.norm(mass_matrix))
     if worst["mass matrix"] <= tolerances["mass matrix"]:
         for name in DERIVED:
             tolerances[name] = max(TOLERANCE, max(np.linalg.cond(mass_matrix), 1e3) * worst["mass matrix"])
