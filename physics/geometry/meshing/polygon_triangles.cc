@@ -81,6 +81,12 @@ bool CutPolygon(std::span<const Vector3d> corners, std::vector<std::array<int, 3
       left.erase(left.begin() + static_cast<std::ptrdiff_t>(ear));
     }
   }
+  if (corners.size() == 4 && left.size() == 4 &&
+      (corners[3] - corners[1]).squaredNorm() < (corners[2] - corners[0]).squaredNorm()) {
+    triangles->push_back({0, 1, 3});
+    triangles->push_back({1, 2, 3});
+    return true;
+  }
   for (std::size_t i = 2; i < left.size(); ++i)
     triangles->push_back({left[0], left[i - 1], left[i]});
   return left.size() == corners.size();

@@ -69,6 +69,17 @@ TEST(CutPolygon, AConvexOneIsAFan) {
   EXPECT_EQ(triangles, (std::vector<std::array<int, 3>>{{0, 1, 2}, {0, 2, 3}}));
 }
 
+TEST(CutPolygon, AQuadrilateralIsCutAlongItsShorterDiagonal) {
+  using Triangles = std::vector<std::array<int, 3>>;
+  Triangles triangles;
+  const std::vector<Vector3d> kite{{0, 0, 0}, {1, -0.3, 0.1}, {2, 0, 0}, {1, 0.3, 0.1}};
+  EXPECT_TRUE(CutPolygon(kite, &triangles));
+  EXPECT_EQ(triangles, (Triangles{{0, 1, 3}, {1, 2, 3}}));
+  const std::vector<Vector3d> turned{kite[1], kite[2], kite[3], kite[0]};
+  EXPECT_TRUE(CutPolygon(turned, &triangles));
+  EXPECT_EQ(triangles, (Triangles{{0, 1, 2}, {0, 2, 3}}));
+}
+
 TEST(CutPolygon, AnyCornersEnd) {
   std::vector<std::array<int, 3>> triangles;
   // one that crosses itself, one without an area, and none
