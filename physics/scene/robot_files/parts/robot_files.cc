@@ -220,11 +220,17 @@ std::optional<RobotFiles::Moved> RobotFiles::FindEnd(const std::string& path, st
 std::optional<RobotFiles::Moved> RobotFiles::FindName(const std::string& path,
                                                       const std::string& folder) const {
   if (!IsAllowed(folder)) return std::nullopt;
-  const auto [listed, fresh] = files_in_.emplace(folder, std::vector<std::string>());
-  if (fresh) listed->second = ListFiles(folder, kMaxEntries).value_or(std::vector<std::string>());
-  const std::optional<std::string> file = PickFileByName(path, folder, listed->second);
+  const auto [listed, fresh] = files_in_.try_emplace(folder);
+  if (fresh) {
+    for (std::string& file : ListFiles(folder, kMaxEntries).value_or(std::vector<std::string>()))
+      listed->second[fs::path(file).filename().string()].push_back(std::move(file));
+  }
+  const std::size_t name = path.rfind('/') + 1;
+  const auto same_name = listed->second.find(path.substr(name));
+  if (same_name == listed->second.end()) return std::nullopt;
+  const std::optional<std::string> file = PickFileByName(path, folder, same_name->second);
   if (!file.has_value()) return std::nullopt;
-  return Moved{*file, path.substr(0, path.rfind('/') + 1), FolderOf(*file)};
+  return Moved{*file, path.substr(0, name), FolderOf(*file)};
 }
 
 std::optional<RobotFiles::Moved> RobotFiles::FindMoved(const std::string& uri,

@@ -76,7 +76,8 @@ class RobotFiles {
   // package names of folders from their package.xml, and results of earlier searches
   mutable std::map<std::string, std::string> package_names_;
   mutable std::map<std::pair<std::string, std::string>, absl::StatusOr<std::string>> found_;
-  mutable std::map<std::string, std::vector<std::string>> files_in_;  // folders of few entries
+  // files in folders of few entries, by their names
+  mutable std::map<std::string, std::map<std::string, std::vector<std::string>>> files_in_;
 };
 
 }  // namespace pliant::physics

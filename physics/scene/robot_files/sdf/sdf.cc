@@ -4,11 +4,17 @@
 #include <filesystem>
 #include <list>
 #include <memory>
+#include <optional>
 #include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 
 #include "physics/scene/robot_files/parts/drake_tags.h"
 #include "physics/scene/robot_files/parts/xml_values.h"
@@ -32,15 +38,17 @@ struct ModelScope {
   int depth = 0;  // nesting of includes
 };
 
-// Whether a pose, frame or joint below `element` refers to the model of this name.
-bool IsReferredTo(const std::string& model, const XmlElement& element) {
-  const auto refers = [&](const std::string& name) {
-    return name == model || name.starts_with(model + "::");
+// Collects the names in the references of poses, frames and joints below `element`: a and b of
+// "a::b".
+void CollectReferences(const XmlElement& element, std::unordered_set<std::string>* names) {
+  const auto add = [&](const std::string& reference) {
+    for (const absl::string_view name : absl::StrSplit(reference, "::", absl::SkipEmpty()))
+      names->emplace(std::string(name));
   };
-  if (refers(element.Get("relative_to")) || refers(element.Get("attached_to"))) return true;
-  if (IsOneOf(element.name, {"parent", "child"}) && refers(element.text)) return true;
-  return std::any_of(element.children.begin(), element.children.end(),
-                     [&](const XmlElement& child) { return IsReferredTo(model, child); });
+  add(element.Get("relative_to"));
+  add(element.Get("attached_to"));
+  if (IsOneOf(element.name, {"parent", "child"})) add(element.text);
+  for (const XmlElement& child : element.children) CollectReferences(child, names);
 }
 
 class SdfReader {
@@ -112,19 +120,28 @@ class SdfReader {
     return model.prefix + name;
   }
 
+  // Whether something in the file may refer to a model of this name.
+  bool IsReferredTo(const std::string& name) {
+    if (!references_.has_value()) CollectReferences(root_, &references_.emplace());
+    return references_->contains(name);
+  }
+
   void AddModel(const XmlElement& element, const ModelScope& outer, bool alone) {
     std::string name = element.Get("name");
     if (name.empty()) {
       log_->Error(element.place, "<model>: has no name; expected name=\"…\"");
       return;
     }
-    if (frames_.Find(name, outer.scope) != FrameGraph::kNone && !IsReferredTo(name, root_)) {
-      int number = 2;
-      while (frames_.Find(absl::StrCat(name, "_", number), outer.scope) != FrameGraph::kNone)
-        ++number;
+    if (frames_.Find(name, outer.scope) != FrameGraph::kNone && !IsReferredTo(name)) {
+      int& number = last_numbers_[outer.scope + name];
+      std::string other;
+      do {
+        number = std::max(number + 1, 2);
+        other = absl::StrCat(name, "_", number);
+      } while (frames_.Find(other, outer.scope) != FrameGraph::kNone);
       log_->Mended(element.place, absl::StrCat(element.Label(), ": the name is already taken; it ",
-                                               "is called \"", name, "_", number, "\""));
-      absl::StrAppend(&name, "_", number);
+                                               "is called \"", other, "\""));
+      name = other;
     }
     FrameGraph::Frame frame = ModelFrame(element, outer);
     frame.name = outer.scope + name;
@@ -470,7 +487,9 @@ class SdfReader {
   RobotLog* log_;
 
   FrameGraph frames_;
-  std::list<XmlElement> trees_;  // of included files
+  std::optional<std::unordered_set<std::string>> references_;
+  std::unordered_map<std::string, int> last_numbers_;  // of models with a name that is taken
+  std::list<XmlElement> trees_;                        // of included files
   std::vector<Link> links_;
   std::vector<int> link_frames_;
   std::vector<Deformable> deformables_;

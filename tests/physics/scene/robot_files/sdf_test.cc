@@ -1,3 +1,4 @@
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -391,6 +392,16 @@ TEST(Sdf, ASecondModelOfANameIsRenamedUnlessSomethingRefersToIt) {
                 Contains(HasSubstr("the name is already taken by model \"m\"")))
         << reference;
   }
+}
+
+TEST(Sdf, ManyModelsOfANameAreReadInTime) {
+  std::string models;
+  for (int i = 0; i < 20'000; ++i) models += Model(SdfLink("a"), "m");
+  const auto begin = std::chrono::steady_clock::now();
+  const RobotFileResult result =
+      ReadRobotText(Sdf("<world name=\"w\">" + models + "</world>"), "worlds.sdf");
+  EXPECT_THAT(SayAll(result, true), IsEmpty());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
 }
 
 TEST(Sdf, FramesInCirclesAreRefused) {
