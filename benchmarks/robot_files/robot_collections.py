@@ -71,7 +71,7 @@ def check(pliantd, path, collection):
     error = errors[0] if errors else ""
     if "has no bodies" in error or "has no links" in error:
         return "no bodies", error
-    return ("missing" if errors and lacks_files(errors, collection) else "refused"), error
+    return ("missing" if lacks_files(errors, collection) else "refused"), error
 
 
 def run(pliantd, path, seconds):

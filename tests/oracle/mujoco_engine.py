@@ -42,14 +42,8 @@ def _rotors_of_urdf(root):
     return rotors
 
 
-def _has_mesh_inertia(spec):
-    """Whether some body has the inertia of a mesh."""
-    return any(geom.type == mujoco.mjtGeom.mjGEOM_MESH for body in spec.bodies if not body.explicitinertial
-               for geom in body.geoms)
-
-
-def _without_flexes(path):
-    """The specification of an MJCF file; the bodies that MuJoCo makes of the nodes of deformable bodies are removed."""
+def _model_without_flexes(path):
+    """The model of an MJCF file; the bodies that MuJoCo makes of the nodes of deformable bodies are removed."""
     spec = mujoco.MjSpec.from_file(str(path))
     nodes = {name for flex in spec.flexes for name in [*flex.vertbody, *flex.nodebody]}
     if spec.flexes:
@@ -60,7 +54,7 @@ def _without_flexes(path):
         for body in list(spec.bodies):
             if body.name in nodes and body.name != "world" and not body.geoms:
                 spec.delete(body)
-    return spec
+    return spec.compile()
 
 
 def _names(model):
@@ -77,14 +71,13 @@ def _names(model):
 class MujocoEngine:
     def __init__(self, path):
         path = pathlib.Path(path)
-        rotors, self.has_mesh_inertia = {}, False
+        rotors = {}
         if re.search(r"<robot\b", path.read_text()):
             text, root = _text_of_urdf(path)
             rotors = _rotors_of_urdf(root)
             model = mujoco.MjModel.from_xml_string(text)
         else:
-            spec = _without_flexes(path)
-            model, self.has_mesh_inertia = spec.compile(), _has_mesh_inertia(spec)
+            model = _model_without_flexes(path)
         # disable everything but the kinematic tree
         for flag in (mujoco.mjtDisableBit.mjDSBL_CONSTRAINT, mujoco.mjtDisableBit.mjDSBL_CONTACT,
                      mujoco.mjtDisableBit.mjDSBL_ACTUATION):

@@ -49,8 +49,8 @@ using CompanionFiles = std::function<absl::StatusOr<std::string>(const std::stri
 // binary), OBJ, PLY, glTF or COLLADA. The content decides the format. Equal vertices are joined,
 // polygons cut into triangles, degenerate and repeated triangles dropped; triangles are turned to
 // agree with each other and, as a whole, to enclose a positive volume. Points without triangles
-// become their convex hull. Axes and lengths are the
-// file's own; COLLADA, which names its axes and its unit, is converted to z up and metres.
+// become their convex hull. Axes and lengths are the file's own; COLLADA, which names its axes and
+// its unit, is converted to z up and metres.
 //
 // name        stands for the file in messages
 // companions  files that it names; none are opened without

@@ -82,7 +82,7 @@ class TagScanner {
     return false;
   }
 
-  // Where the tag that begins here has its '>', past any in quotes.
+  // Returns the position of the '>' that ends the tag at `at_`. A '>' in quotes does not end it.
   std::size_t FindEndOfTag() const {
     std::size_t end = at_ + 1;
     char quote = 0;
