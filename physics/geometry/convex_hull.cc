@@ -78,7 +78,7 @@ Polygon OrderCorners(qhT* qh, facetT* facet) {
 // Facets of the convex hull by the library Qhull; empty where it fails. It merges facets that are
 // coplanar or, by rounding, concave, so that points inside faces and edges are left out. Facets are
 // oriented by their topology, consistently even for slivers.
-std::vector<Polygon> FindFacets(const std::vector<Vector3d>& points) {
+std::vector<Polygon> FindFacets(const std::vector<Vector3d>& points, double tolerance) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> silence(std::fopen("/dev/null", "w"),
                                                                 &std::fclose);
   if (silence == nullptr) return {};
@@ -90,8 +90,9 @@ std::vector<Polygon> FindFacets(const std::vector<Vector3d>& points) {
   const auto memory = std::make_unique<qhT>();
   qhT* const qh = memory.get();
   qh_zero(qh, silence.get());
-  // points that far outside of a facet are corners; no messages on merged ones
-  std::string options = absl::StrCat("qhull W", kHullTolerance, " Pp");
+  // W: points that far outside of a facet are corners; Pp: no messages on merged facets
+  std::string options = "qhull Pp";
+  if (tolerance > 0) absl::StrAppend(&options, " W", tolerance);
   std::vector<Polygon> facets;
   if (qh_new_qhull(qh, 3, static_cast<int>(points.size()), coordinates.data(), /*ismalloc=*/False,
                    options.data(), nullptr, silence.get()) == 0) {
@@ -132,9 +133,9 @@ bool IsClosed(const std::vector<Triangle>& triangles) {
 }
 
 // Triangles of the hull, counter-clockwise from outside; empty where the library fails.
-std::vector<Triangle> FindTriangles(const std::vector<Vector3d>& points) {
+std::vector<Triangle> FindTriangles(const std::vector<Vector3d>& points, double tolerance) {
   std::vector<Triangle> triangles;
-  for (const Polygon& facet : FindFacets(points)) {
+  for (const Polygon& facet : FindFacets(points, tolerance)) {
     if (facet.size() < 3) return {};
     AppendTriangles(facet, &triangles);
   }
@@ -170,7 +171,7 @@ TriangleMesh Compact(const std::vector<Vector3d>& points, std::vector<Triangle> 
 
 }  // namespace
 
-absl::StatusOr<TriangleMesh> CalcConvexHull(const std::vector<Vector3d>& points) {
+absl::StatusOr<TriangleMesh> CalcConvexHull(const std::vector<Vector3d>& points, double tolerance) {
   Vector3d lower = Vector3d::Constant(std::numeric_limits<double>::infinity());
   Vector3d upper = -lower;
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -193,7 +194,7 @@ absl::StatusOr<TriangleMesh> CalcConvexHull(const std::vector<Vector3d>& points)
         absl::StrCat("the ", points.size(), " points lie in a plane; a convex hull needs volume"));
   }
 
-  std::vector<Triangle> triangles = FindTriangles(scaled);
+  std::vector<Triangle> triangles = FindTriangles(scaled, tolerance);
   if (!triangles.empty()) return Compact(points, std::move(triangles));
   return absl::InternalError(
       absl::StrCat("the convex hull of ", points.size(), " points could not be found"));

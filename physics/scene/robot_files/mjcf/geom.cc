@@ -200,11 +200,11 @@ class GeomReader {
 
   // Mass properties for a density of 1, in the frame of the shape.
   MassProperties CalcUnitMass(const Geometry& geometry, std::string* doubt) {
-    if (mesh_ == nullptr || mesh_->inertia == MjcfMeshInertia::kConvex)
-      return CalcMassProperties(geometry);
+    if (mesh_ == nullptr) return CalcMassProperties(geometry);
     const std::shared_ptr<const SurfaceMeshFile> surface =
         mesh_->inlined.has_value() ? nullptr : model_->meshes->FindSurface(mesh_->request);
-    if (surface != nullptr && surface->concave_polygons > 0) {
+    if (surface != nullptr && surface->concave_polygons > 0 &&
+        mesh_->inertia != MjcfMeshInertia::kConvex) {
       *doubt = absl::StrCat(mesh_->request.what, ": has ", surface->concave_polygons,
                             " concave polygons, of which other programs may make other "
                             "triangles, and another mass");
@@ -217,8 +217,6 @@ class GeomReader {
       mesh.triangles.insert(mesh.triangles.end(), surface->repeated.begin(),
                             surface->repeated.end());
     }
-    // vertices without triangles are their hull
-    if (mesh.triangles.empty()) return CalcMassProperties(geometry);
     MassProperties unit = CalcMeshMass(mesh, mesh_->request.scale, mesh_->inertia);
     if (unit.volume < 0) {
       unit.volume = -unit.volume;

@@ -2,9 +2,13 @@
 
 #include <array>
 #include <cmath>
+#include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include <Eigen/Geometry>
+
+#include "physics/geometry/convex_hull.h"
 
 namespace pliant::physics {
 namespace {
@@ -36,6 +40,15 @@ MassProperties CalcMeshMass(const TriangleMesh& mesh, const Vector3d& scale,
   std::vector<Vector3d> vertices;
   for (const Vector3d& p : mesh.vertices)
     vertices.push_back(p.cast<float>().cast<double>().cwiseProduct(scale));
+  std::vector<std::array<int, 3>> triangles = mesh.triangles;
+  if (inertia == MjcfMeshInertia::kConvex || triangles.empty()) {
+    absl::StatusOr<TriangleMesh> hull = CalcConvexHull(vertices, /*tolerance=*/0);
+    if (!hull.ok()) hull = CalcConvexHull(vertices);
+    if (!hull.ok()) return {};
+    vertices = std::move(hull->vertices);
+    triangles = std::move(hull->triangles);
+    inertia = MjcfMeshInertia::kExact;
+  }
   const auto corners_of = [&](const std::array<int, 3>& t, const Vector3d& origin) {
     return std::array<Vector3d, 3>{vertices[t[0]] - origin, vertices[t[1]] - origin,
                                    vertices[t[2]] - origin};
@@ -43,7 +56,7 @@ MassProperties CalcMeshMass(const TriangleMesh& mesh, const Vector3d& scale,
 
   double area = 0;
   Vector3d centroid = Vector3d::Zero();
-  for (const auto& t : mesh.triangles) {
+  for (const auto& t : triangles) {
     const auto [a, b, c] = corners_of(t, Vector3d::Zero());
     const double part = 0.5 * (b - a).cross(c - a).norm();
     area += part;
@@ -55,7 +68,7 @@ MassProperties CalcMeshMass(const TriangleMesh& mesh, const Vector3d& scale,
 
   Matrix3d moment = Matrix3d::Zero();
   if (inertia == MjcfMeshInertia::kShell) {
-    for (const auto& t : mesh.triangles) {
+    for (const auto& t : triangles) {
       const auto corners = corners_of(t, centroid);
       const Vector3d normal = (corners[1] - corners[0]).cross(corners[2] - corners[0]);
       moment += 0.5 * normal.norm() / 12 * CalcSecondMoment(corners);
@@ -69,7 +82,7 @@ MassProperties CalcMeshMass(const TriangleMesh& mesh, const Vector3d& scale,
     };
     double volume = 0;
     Vector3d center = Vector3d::Zero();
-    for (const auto& t : mesh.triangles) {
+    for (const auto& t : triangles) {
       const auto corners = corners_of(t, centroid);
       const double part = volume_of(corners);
       volume += part;
@@ -78,7 +91,7 @@ MassProperties CalcMeshMass(const TriangleMesh& mesh, const Vector3d& scale,
     if (volume == 0) return result;
     result.center = centroid + center / volume;
     // the volume is that of the tetrahedra between the triangles and this centre
-    for (const auto& t : mesh.triangles) {
+    for (const auto& t : triangles) {
       const auto corners = corners_of(t, result.center);
       const double part = volume_of(corners);
       result.volume += part;

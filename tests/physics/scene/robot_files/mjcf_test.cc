@@ -377,6 +377,11 @@ TEST(Mjcf, TheMassOfAMeshIsWhereItsAssetSays) {
   EXPECT_NEAR(mass_of("u.obj", "inertia=\"convex\""), 9, 1e-12);
   EXPECT_NEAR(mass_of("u.obj", "inertia=\"shell\""), 30, 1e-12);
   EXPECT_NEAR(mass_of("open.obj", "inertia=\"convex\""), 1, 1e-12);
+  // a low roof on the cube with a bump on one of its sides that is too small to matter for contact
+  const double height = std::ldexp(1.0, -23);
+  folder.Write("bump.obj", absl::StrCat(CubeObj(1), "v 0.5 0.5 1.000000476837158203125\n",
+                                        "v 0.75 0.5 1.00000035762786865234375\nf 5 9 10\n"));
+  EXPECT_NEAR(mass_of("bump.obj", "inertia=\"convex\""), 1 + height * 17 / 12, 1e-12);
   const RobotLink legacy = read("open.obj", ""), shell = read("open.obj", "inertia=\"shell\"");
   EXPECT_NEAR(legacy.mass, 0.804166666666667, 1e-12);
   EXPECT_LT((legacy.p_BoBcm - Vector3d(0.4125, 0.5, 0.5)).norm(), 1e-12);
