@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 
 from comparison import GRAVITY, Quantities
+from mujoco_inertia import compile_with_exact_axes
 
 DRAKE = "{http://drake.mit.edu}"
 
@@ -42,8 +43,8 @@ def _rotors_of_urdf(root):
     return rotors
 
 
-def _model_without_flexes(path):
-    """The model of an MJCF file; the bodies that MuJoCo makes of the nodes of deformable bodies are removed."""
+def _without_flexes(path):
+    """The specification of an MJCF file; the bodies that MuJoCo makes of the nodes of deformable bodies are removed."""
     spec = mujoco.MjSpec.from_file(str(path))
     nodes = {name for flex in spec.flexes for name in [*flex.vertbody, *flex.nodebody]}
     if spec.flexes:
@@ -54,7 +55,7 @@ def _model_without_flexes(path):
         for body in list(spec.bodies):
             if body.name in nodes and body.name != "world" and not body.geoms:
                 spec.delete(body)
-    return spec.compile()
+    return spec
 
 
 def _names(model):
@@ -69,15 +70,18 @@ def _names(model):
 
 
 class MujocoEngine:
-    def __init__(self, path):
+    """`exact_axes` are those of inertias, see mujoco_inertia."""
+
+    def __init__(self, path, exact_axes=False):
         path = pathlib.Path(path)
         rotors = {}
         if re.search(r"<robot\b", path.read_text()):
             text, root = _text_of_urdf(path)
             rotors = _rotors_of_urdf(root)
-            model = mujoco.MjModel.from_xml_string(text)
+            spec = mujoco.MjSpec.from_string(text)
         else:
-            model = _model_without_flexes(path)
+            spec = _without_flexes(path)
+        model = compile_with_exact_axes(spec) if exact_axes else spec.compile()
         # disable everything but the kinematic tree
         for flag in (mujoco.mjtDisableBit.mjDSBL_CONSTRAINT, mujoco.mjtDisableBit.mjDSBL_CONTACT,
                      mujoco.mjtDisableBit.mjDSBL_ACTUATION):
