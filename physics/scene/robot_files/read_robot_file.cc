@@ -64,7 +64,7 @@ RobotFileResult ReadRobotText(std::string_view text, const std::string& path,
   const std::optional<XmlElement> root = ReadXml(text, file, &log);
   if (!root.has_value()) return finish();
 
-  if (HasXacro(*root)) {
+  if (IsXacro(*root, text)) {
     if (options.expanded_by_xacro) {
       log.Error({file, 0}, "still contains xacro elements after `xacro`. Correct the macros");
       return finish();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 
@@ -9,8 +10,9 @@
 
 namespace pliant::physics {
 
-// Whether a file has elements of xacro, the macro language of ROS.
-bool HasXacro(const XmlElement& root);
+// Whether a file is to be expanded: it has elements of xacro, the macro language of ROS, and does
+// not say that xacro has made it, which may leave calls of unknown macros in it.
+bool IsXacro(const XmlElement& root, std::string_view text);
 
 // Expands a file with the program `xacro`. Uploaded files are not expanded, because macros can read
 // other files and run for any length of time.
