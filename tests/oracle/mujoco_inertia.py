@@ -94,14 +94,14 @@ def _geom_inertias(spec, bodies):
             if spec.bodies[b].geoms[k].type == mujoco.mjtGeom.mjGEOM_MESH}
     meshes = _mesh_inertias(spec, used & turnable)
     found = {b: [] for b in bodies}
-    for turn in range(max(map(len, geoms.values()), default=0)):
+    for place in range(max(map(len, geoms.values()), default=0)):
         single = spec.copy()
         single.compiler.inertiafromgeom = mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_AUTO
         single.compiler.inertiagrouprange = [0, 0]
         single.compiler.boundmass = single.compiler.boundinertia = 0  # these are for whole bodies
         single.compiler.discardvisual = single.compiler.fusestatic = False
         for b, body in enumerate(single.bodies):
-            chosen = geoms.get(b, [])[turn:turn + 1]
+            chosen = geoms.get(b, [])[place:place + 1]
             body.explicitinertial = not chosen
             body.ipos = [NAN, 0, 0] if chosen else [0, 0, 0]
             body.mass, body.inertia, body.fullinertia = 1, np.ones(3), [NAN, 0, 0, 0, 0, 0]
@@ -109,15 +109,15 @@ def _geom_inertias(spec, bodies):
                 geom.group = 0 if k in chosen else 1
         model = single.compile()
         for b in bodies:
-            if len(geoms[b]) <= turn:
+            if len(geoms[b]) <= place:
                 continue
             body = single.bodies[b].id
             mass, axes = model.body_mass[body], _rotation(model.body_iquat[body])
             inertia = _about_centre(model.body_inertia[body], axes)
-            mesh = spec.bodies[b].geoms[geoms[b][turn]].meshname
-            if mesh in meshes:
-                axes = axes @ _rotation(model.mesh_quat[model.mesh(mesh).id]).T  # those of the mesh's file
-                inertia = mass * axes @ meshes[mesh] @ axes.T
+            geom = spec.bodies[b].geoms[geoms[b][place]]
+            if geom.type == mujoco.mjtGeom.mjGEOM_MESH and geom.meshname in meshes:
+                axes = axes @ _rotation(model.mesh_quat[model.mesh(geom.meshname).id]).T  # those of the mesh's file
+                inertia = mass * axes @ meshes[geom.meshname] @ axes.T
             found[b].append((mass, model.body_ipos[body].copy(), inertia))
     return found
 
