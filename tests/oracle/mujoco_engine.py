@@ -92,6 +92,7 @@ class MujocoEngine:
         model.opt.wind[:] = 0
         model.dof_damping[:] = 0
         model.jnt_stiffness[:] = 0
+        model.jnt_actgravcomp[:] = 0  # gravity is compensated by passive forces, not by actuators
         model.tendon_damping[:] = model.tendon_stiffness[:] = 0
         kinds = {mujoco.mjtJoint.mjJNT_FREE: "free", mujoco.mjtJoint.mjJNT_BALL: "ball",
                  mujoco.mjtJoint.mjJNT_SLIDE: "slide", mujoco.mjtJoint.mjJNT_HINGE: "hinge"}

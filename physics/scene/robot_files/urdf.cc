@@ -144,10 +144,16 @@ class UrdfReader {
   void ReadLink(const XmlElement& element, int number) {
     RobotLink link = std::move(draft_->robot.links[number]);
     link.has_inertia = false;
+    const XmlElement* const inertial = element.Child("inertial");
     int shapes = 0;
     for (const XmlElement& child : element.children) {
-      if (child.name == "inertial") {
+      if (&child == inertial) {
         ReadInertial(child, &link);
+      } else if (child.name == "inertial") {
+        log_->Mended(
+            child.place,
+            absl::StrCat("link \"", link.name, "\": has more than one <inertial>; the one ",
+                         "on line ", inertial->place.line, " is used. Remove the others"));
       } else if (child.name == "visual") {
         std::vector<RobotShape> made = ReadShape(child, element, false, number, ++shapes);
         for (RobotShape& shape : made) link.visuals.push_back(std::move(shape));

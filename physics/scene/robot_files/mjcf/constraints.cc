@@ -24,11 +24,13 @@ class ConstraintReader {
 
   void ReadTendons(const XmlElement& section) {
     for (const XmlElement& source : section.children) {
+      const XmlElement element = Apply(source, "tendon");
+      if (element.Find("armature") != nullptr)
+        log_->LeftOut(source.place, "armature of a tendon", "joints move as if it had no mass");
       if (source.name != "fixed") {
         log_->LeftOut(source.place, absl::StrCat("<", source.name, "> tendon"));
         continue;
       }
-      const XmlElement element = Apply(source, "tendon");
       FixedTendon tendon;
       bool ok = true;
       for (const XmlElement& child : source.children) {

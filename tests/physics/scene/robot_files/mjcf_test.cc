@@ -558,7 +558,8 @@ TEST(Mjcf, WhatIsNotSupportedIsListed) {
       WarningsOf(World("<body name=\"a\"><joint name=\"j\"/><geom size=\"0.1\" solref=\"0.1 1\"/>"
                        "<geom size=\"0.1\" margin=\"0.1\"/><composite type=\"cable\"/></body>"
                        "<flexcomp name=\"f\" type=\"grid\" count=\"3 3 1\"/>",
-                       "<option timestep=\"0.01\"/><sensor/><tendon><spatial/><spatial/></tendon>"
+                       "<option timestep=\"0.01\"/><sensor/><tendon><spatial/><spatial "
+                       "armature=\"1\"/></tendon>"
                        "<actuator><muscle joint=\"j\"/><motor site=\"s\"/></actuator>"
                        "<equality><joint joint1=\"j\" polycoef=\"0 0 1 0 0\"/>"
                        "<connect body1=\"B_last\" body2=\"a\" anchor=\"0 0 0\"/></equality>"));
@@ -569,6 +570,7 @@ TEST(Mjcf, WhatIsNotSupportedIsListed) {
   EXPECT_THAT(warnings, Contains(testing::AllOf(HasSubstr("margin, gap or priority of a geom"),
                                                 HasSubstr("(2 times)"))));
   EXPECT_THAT(warnings, Contains(HasSubstr("<spatial> tendon is left out (2 times)")));
+  EXPECT_THAT(warnings, Contains(HasSubstr("armature of a tendon is left out: joints move as if")));
   EXPECT_THAT(warnings, Contains(HasSubstr("<muscle> actuator is left out")));
   EXPECT_THAT(warnings, Contains(HasSubstr("<motor> actuator on a site is left out")));
   EXPECT_THAT(warnings, Contains(HasSubstr("equality that is not linear")));

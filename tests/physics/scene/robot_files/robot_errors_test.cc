@@ -290,6 +290,16 @@ TEST(RobotErrors, InertiaWithoutMassIsLeftOut) {
   EXPECT_THAT(ErrorsOf(text, {.strict = true}), SizeIs(1));
 }
 
+TEST(RobotMends, TheFirstOfSeveralInertialElementsIsUsed) {
+  const std::string text =
+      RobotText(LinkText("a", Inertial(6, 1, 1, "1") + "\n" + Inertial(5, 2, 2, "2")));
+  EXPECT_EQ(LinkOf(ReadGood(text), "a").mass, 6);
+  EXPECT_EQ(LinkOf(ReadGood(text), "a").inertia(0, 0), 1);
+  const auto said = StartsWith("3: link \"a\": has more than one <inertial>; the one on line 2 is");
+  EXPECT_THAT(WarningsOf(text), ElementsAre(said));
+  EXPECT_THAT(ErrorsOf(text, {.strict = true}), ElementsAre(said));
+}
+
 TEST(RobotErrors, RoundedInertiaIsPhysical) {
   EXPECT_THAT(WarningsOf(RobotText(LinkText("a", Inertial(1, 1, 1, "2.000001")))), IsEmpty());
   EXPECT_THAT(WarningsOf(RobotText(LinkText("a", Inertial(1, 1, 1, "2.000003")))), SizeIs(1));
