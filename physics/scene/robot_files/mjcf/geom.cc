@@ -113,7 +113,7 @@ class GeomReader {
       }
       return {};
     }
-    const MjcfMesh& asset = found->second;
+    MjcfMesh& asset = found->second;
     mesh_ = &asset;
     if (!asset.supported) {
       log_->LeftOut(geom_.place, "geom of a mesh that was left out",
@@ -209,6 +209,12 @@ class GeomReader {
                             " concave polygons, of which other programs may make other "
                             "triangles, and another mass");
     }
+    if (!mesh_->unit_mass.has_value()) mesh_->unit_mass = CalcUnitMassOfMesh(surface.get());
+    return *mesh_->unit_mass;
+  }
+
+  // The same of a mesh, whose triangles are those of a file unless the asset has them.
+  MassProperties CalcUnitMassOfMesh(const SurfaceMeshFile* surface) const {
     TriangleMesh mesh;
     if (mesh_->inlined.has_value()) {
       mesh = *mesh_->inlined;
@@ -247,7 +253,7 @@ class GeomReader {
   RobotLog* log_;
   bool is_flat_ = false;  // a mesh without a volume, which is shown
   RobotShape shape_;
-  const MjcfMesh* mesh_ = nullptr;
+  MjcfMesh* mesh_ = nullptr;
 };
 
 }  // namespace

@@ -30,6 +30,8 @@ struct MjcfMesh {
   std::optional<TriangleMesh> inlined;  // vertices given in the MJCF file
   MjcfMeshInertia inertia = MjcfMeshInertia::kLegacy;
   bool supported = true;
+  // For a density of 1, in the frame of the shape, once a geom has needed it.
+  std::optional<MassProperties> unit_mass;
 };
 
 // A place on a link (−1: the world).
