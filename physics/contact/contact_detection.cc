@@ -71,14 +71,16 @@ ContactDetector::ContactDetector(const Model& model)
     : model_(model), workspace_(std::make_unique<Workspace>()) {
   Workspace& w = *workspace_;
   w.broad_phase = BroadPhase(CalcMaxPairs(model));
+  std::vector<const Shape*> shapes;
   for (const Body& body : model.bodies) {
     const GeometryKind kind = FindKind(body);
     w.kinds.push_back(kind);
     w.num_deforming += kind == GeometryKind::kShapes ? 0 : 1;
     if (kind == GeometryKind::kShapes)
-      for (const Shape& shape : body.shapes) w.shapes.emplace_back(shape);
-    w.shape_starts.push_back(static_cast<int>(w.shapes.size()));
+      for (const Shape& shape : body.shapes) shapes.push_back(&shape);
+    w.shape_starts.push_back(static_cast<int>(shapes.size()));
   }
+  w.shapes = MakeCollisionShapes(shapes);
   for (std::size_t i = 0; i < model.bodies.size(); ++i) {
     const RigidTransform& X_WB = model.bodies[i].X_WB;
     for (int s = w.shape_starts[i]; s < w.shape_starts[i + 1]; ++s)

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <map>
+#include <utility>
 
 namespace pliant::physics {
 namespace {
@@ -41,9 +44,9 @@ struct MakeBody {
   }
   ConvexBody Polyhedron() const {
     return {.kind = ConvexBody::Kind::kPolyhedron,
-            .polyhedron = &shape.polyhedron,
+            .polyhedron = shape.polyhedron.get(),
             .X_WS = {},
-            .extent = CalcExtent(shape.polyhedron)};
+            .extent = CalcExtent(*shape.polyhedron)};
   }
   ConvexBody operator()(const Box& box) const {
     ConvexBody body = Polyhedron();
@@ -70,19 +73,24 @@ bool FindSharp(const TriangleMesh& mesh, const TriangleBvh& bvh, int triangle, i
   return false;
 }
 
+// The mesh of a convex or another mesh; null for other shapes.
+const TriangleMesh* FindMesh(const Geometry& geometry) {
+  if (const auto* convex = std::get_if<ConvexMesh>(&geometry)) return convex->hull.get();
+  if (const auto* surface = std::get_if<SurfaceMesh>(&geometry)) return surface->mesh.get();
+  return nullptr;
+}
+
 }  // namespace
 
 CollisionShape::CollisionShape(const Shape& given)
-    : shape(&given), thickness(CalcThickness(given.geometry)) {
+    : shape(&given), mesh(FindMesh(given.geometry)), thickness(CalcThickness(given.geometry)) {
   if (const auto* box = std::get_if<Box>(&given.geometry))
-    polyhedron = MakeBoxPolyhedron(box->half_size);
+    polyhedron = std::make_shared<ConvexPolyhedron>(MakeBoxPolyhedron(box->half_size));
   if (const auto* convex = std::get_if<ConvexMesh>(&given.geometry)) {
-    polyhedron = MakeHullPolyhedron(*convex->hull);
-    mesh = convex->hull.get();
+    polyhedron = std::make_shared<ConvexPolyhedron>(MakeHullPolyhedron(*convex->hull));
     bvh = std::make_shared<TriangleBvh>(*mesh);
   }
   if (const auto* surface = std::get_if<SurfaceMesh>(&given.geometry)) {
-    mesh = surface->mesh.get();
     bvh = surface->bvh;
     is_sharp_edge.resize(bvh->edges().size());
     for (int i = 0; i < bvh->num_triangles(); ++i) {
@@ -114,6 +122,23 @@ void CollisionShape::MeasureEdges() {
     if (count[v] > 0) mean_edges[v] /= count[v];
 }
 
+std::vector<CollisionShape> MakeCollisionShapes(std::span<const Shape* const> shapes) {
+  std::vector<CollisionShape> made;
+  made.reserve(shapes.size());
+  std::map<std::pair<std::size_t, const TriangleMesh*>, std::size_t> firsts;  // per kind and mesh
+  for (const Shape* shape : shapes) {
+    const TriangleMesh* const mesh = FindMesh(shape->geometry);
+    const auto [first, fresh] = firsts.try_emplace({shape->geometry.index(), mesh}, made.size());
+    if (fresh || mesh == nullptr) {
+      made.emplace_back(*shape);
+    } else {
+      made.push_back(made[first->second]);
+      made.back().shape = shape;
+    }
+  }
+  return made;
+}
+
 SignedDistance CollisionShape::CalcDistance(const Vector3d& p_S) const {
   return bvh ? bvh->CalcSignedDistance(PositionsOf(*mesh), p_S)
              : CalcSignedDistance(shape->geometry, p_S);
@@ -126,7 +151,7 @@ PlacedShape::PlacedShape(const CollisionShape& given, const RigidTransform& pose
 
 void PlacedShape::Move(const RigidTransform& pose) {
   X_WS = body.X_WS = pose;
-  if (shape->polyhedron.seeds.empty()) {
+  if (shape->polyhedron == nullptr || shape->polyhedron->seeds.empty()) {
     bounds = CalcBounds(shape->shape->geometry, pose);
     return;
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "physics/geometry/convex_distance.h"
@@ -10,14 +11,14 @@
 
 namespace pliant::physics {
 
-// A rigid shape with precomputed collision data.
+// A rigid shape with precomputed collision data. Copies share the polyhedron and the tree.
 struct CollisionShape {
   explicit CollisionShape(const Shape& shape);
 
   const Shape* shape;
-  ConvexPolyhedron polyhedron;             // box and convex mesh
-  std::shared_ptr<const TriangleBvh> bvh;  // convex and other meshes
-  const TriangleMesh* mesh = nullptr;      // of convex and other meshes
+  std::shared_ptr<const ConvexPolyhedron> polyhedron;  // box and convex mesh; null for others
+  std::shared_ptr<const TriangleBvh> bvh;              // convex and other meshes
+  const TriangleMesh* mesh = nullptr;                  // of convex and other meshes
   // Flags of the sharp edges of a mesh that may be non-convex (see IsSharp), by edge of the tree
   // and by side of each triangle.
   std::vector<char> is_sharp_edge, is_sharp_side;
@@ -41,6 +42,10 @@ struct CollisionShape {
  private:
   void MeasureEdges();
 };
+
+// Collision data of shapes, in their order. Those of the same mesh share it: many bodies may be
+// copies of one part.
+std::vector<CollisionShape> MakeCollisionShapes(std::span<const Shape* const> shapes);
 
 // Local surface of a rigid shape where its outward normal is n_S.
 struct SurfaceKind {

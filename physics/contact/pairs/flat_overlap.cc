@@ -76,7 +76,8 @@ bool FlatOverlap::FindFace(const Vector3d& d, Face* face) const {
     }
     return true;
   }
-  const ConvexPolyhedron& polyhedron = shape_.polyhedron;
+  if (shape_.polyhedron == nullptr) return false;
+  const ConvexPolyhedron& polyhedron = *shape_.polyhedron;
   if (polyhedron.num_faces() == 0 || polyhedron.num_faces() > kMaxFaces) return false;
   int best = -1;
   double facing = kOpposite;

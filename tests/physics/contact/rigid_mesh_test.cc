@@ -24,6 +24,24 @@ ContactWorld MakeCrossedBars(double gap, int n) {
   return world;
 }
 
+TEST(RigidMesh, CopiesOfAPartShareTheirCollisionData) {
+  const auto mesh = std::make_shared<TriangleMesh>(MakeBoxSurface({0.1, 0.1, 0.1}, 1));
+  const auto bvh = std::make_shared<TriangleBvh>(*mesh);
+  const Shape hull{.X_BS = {}, .geometry = ConvexMesh{mesh}};
+  const Shape moved{.X_BS = At(1, 0, 0), .geometry = ConvexMesh{mesh}};
+  const Shape surface{.X_BS = {}, .geometry = SurfaceMesh{mesh, bvh}};
+  const Shape small{.X_BS = {}, .geometry = Box{{0.1, 0.1, 0.1}}};
+  const Shape large{.X_BS = {}, .geometry = Box{{0.2, 0.2, 0.2}}};
+  const auto made = MakeCollisionShapes(std::vector{&hull, &small, &moved, &large, &surface});
+  ASSERT_EQ(made.size(), 5u);
+  EXPECT_EQ(made[2].shape, &moved);
+  EXPECT_EQ(made[2].polyhedron, made[0].polyhedron);
+  EXPECT_EQ(made[2].bvh, made[0].bvh);
+  EXPECT_EQ(made[4].polyhedron, nullptr);
+  EXPECT_EQ(made[4].bvh, bvh);
+  EXPECT_NE(made[3].polyhedron->vertices, made[1].polyhedron->vertices);
+}
+
 TEST(RigidMesh, CrossedBarsTouchInTheFourCornersOfTheirOverlap) {
   for (const double gap : {1e-3, 1e-6, 0.0, -1e-6, -1e-3}) {
     const auto contacts = MakeCrossedBars(gap, 1).Detect();
