@@ -95,6 +95,11 @@ MjcfJoint ReadMjcfJoint(const XmlElement& element, const MjcfModel& model) {
     joint.spring_stiffness = 0;
   }
   ReadNumber(AttributeOf(element, "frictionloss"), &joint.friction_loss, log, Range::kNotNegative);
+  if (element.Get("actuatorgravcomp") == "true")
+    log->LeftOut(element.place, "actuatorgravcomp of a joint",
+                 "compensation of gravity takes nothing of its actuator's effort");
+  if (element.Find("springyield") != nullptr)
+    log->LeftOut(element.place, "springyield of a joint", "its spring stays elastic");
   ReadNumber(AttributeOf(element, "armature"), &joint.rotor_inertia, log, Range::kNotNegative);
   double number = 0;
   if (one && ReadNumber(AttributeOf(element, "springref"), &number, log, Range::kAngle))

@@ -1,7 +1,10 @@
 #include "physics/scene/robot_files/mjcf/mjcf.h"
 
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,6 +16,73 @@
 namespace pliant::physics {
 
 namespace {
+
+using Names = std::set<std::string_view>;
+
+// Attributes of an element as of MuJoCo 4.0, supported here or not; empty for other elements.
+const Names& FindKnownAttributes(std::string_view element) {
+  static const std::map<std::string_view, Names> known = {
+      {"body",
+       {"name", "childclass", "pos", "quat", "axisangle", "xyaxes", "zaxis", "euler", "mocap",
+        "gravcomp", "sleep", "user"}},
+      {"inertial",
+       {"pos", "quat", "axisangle", "xyaxes", "zaxis", "euler", "mass", "diaginertia",
+        "fullinertia"}},
+      {"freejoint", {"name", "group", "align"}},
+      {"joint",
+       {"name",
+        "class",
+        "type",
+        "group",
+        "pos",
+        "axis",
+        "springdamper",
+        "limited",
+        "actuatorfrclimited",
+        "solreflimit",
+        "solimplimit",
+        "solreffriction",
+        "solimpfriction",
+        "stiffness",
+        "range",
+        "margin",
+        "ref",
+        "actuatorfrcrange",
+        "springref",
+        "springyield",
+        "actuatorgravcomp",
+        "armature",
+        "damping",
+        "frictionloss",
+        "user"}},
+      {"geom", {"name",       "class",        "type",     "contype",    "conaffinity", "condim",
+                "group",      "priority",     "size",     "material",   "friction",    "mass",
+                "density",    "shellinertia", "solmix",   "solref",     "solimp",      "margin",
+                "gap",        "fromto",       "pos",      "quat",       "axisangle",   "xyaxes",
+                "zaxis",      "euler",        "hfield",   "mesh",       "fitscale",    "rgba",
+                "fluidshape", "fluidcoef",    "adhesion", "surfacevel", "castshadow",  "user"}},
+      {"site",
+       {"name", "class", "type", "group", "pos", "quat", "axisangle", "xyaxes", "zaxis", "euler",
+        "size", "fromto", "mesh", "material", "rgba", "user"}}};
+  static const Names none;
+  const auto found = known.find(element);
+  return found == known.end() ? none : found->second;
+}
+
+// Reports attributes that MJCF does not have, of the bodies, joints, shapes, inertias and sites in
+// `element` and of their defaults.
+void ReportUnknownAttributes(const XmlElement& element, RobotLog* log) {
+  const Names& known = FindKnownAttributes(element.name);
+  for (const XmlAttribute& attribute : element.attributes) {
+    if (!known.empty() && !known.contains(attribute.name))
+      log->Mended(element.place, absl::StrCat("attribute ", attribute.name, " of <", element.name,
+                                              "> is unknown and left out"));
+  }
+  // elements of other kinds have joints and shapes with other attributes
+  if (!IsOneOf(element.name, {"mujoco", "worldbody", "body", "frame", "replicate", "default"}))
+    return;
+  for (const XmlElement& child : element.children) ReportUnknownAttributes(child, log);
+}
 
 constexpr int kMaxDepth = 8;
 constexpr std::size_t kMaxAttachedElements = 1'000'000;
@@ -58,6 +128,7 @@ std::vector<const XmlElement*> FindSections(const XmlElement& root, const char* 
 }
 
 void ReadMjcfPreamble(const XmlElement& root, MjcfModel* model) {
+  ReportUnknownAttributes(root, model->log);
   for (const XmlElement& child : root.children) {
     if (IsOneOf(child.name, {"compiler", "default", "asset", "worldbody", "contact", "equality",
                              "tendon", "actuator", "keyframe", "visual", "statistic", "size"}))

@@ -542,6 +542,15 @@ TEST(RobotMends, UnknownShapesAndAttributesAreLeftOut) {
       testing::IsSupersetOf({HasSubstr("geometry <blob> is unknown, and left out"),
                              HasSubstr("attribute colour of <link> is unknown and left out")}));
   EXPECT_THAT(ErrorsOf(text, {.strict = true}), SizeIs(2));
+  const std::string mjcf =
+      "<mujoco><default><geom colour=\"1 0 0 1\"/></default><worldbody><body name=\"a\"><joint "
+      "name=\"j\" damp=\"1\" actuatorgravcomp=\"true\"/><geom size=\"1\"/></body></worldbody>"
+      "</mujoco>";
+  EXPECT_THAT(WarningsOf(mjcf), testing::UnorderedElementsAre(
+                                    HasSubstr("attribute colour of <geom> is unknown and left out"),
+                                    HasSubstr("attribute damp of <joint> is unknown and left out"),
+                                    HasSubstr("actuatorgravcomp of a joint is left out")));
+  EXPECT_THAT(ErrorsOf(mjcf, {.strict = true}), SizeIs(2));
 }
 
 TEST(RobotMends, ZeroBytesAfterTheEndAreIgnored) {
