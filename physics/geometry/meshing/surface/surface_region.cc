@@ -178,7 +178,7 @@ std::vector<double> FindHits(const TriangleMesh& mesh, const TriangleBvh& bvh, c
 
 }  // namespace
 
-absl::StatusOr<SurfaceRegion> SurfaceRegion::Make(TriangleMesh mesh) {
+absl::StatusOr<SurfaceRegion> SurfaceRegion::Make(TriangleMesh mesh, bool with_distances) {
   for (std::size_t i = 0; i < mesh.vertices.size(); ++i) {
     if (!mesh.vertices[i].allFinite())
       return absl::InvalidArgumentError(absl::StrCat("vertex ", i, " is not finite"));
@@ -203,7 +203,7 @@ absl::StatusOr<SurfaceRegion> SurfaceRegion::Make(TriangleMesh mesh) {
   if (absl::Status status = region.FindBoundary(); !status.ok()) return status;
   for (std::size_t i = 0; i < region.boundary_.triangles.size(); ++i)
     region.area_ += 0.5 * DoubleAreaNormal(region.boundary_, static_cast<int>(i)).norm();
-  region.PrepareNearest();
+  if (with_distances) region.PrepareNearest();
   return region;
 }
 

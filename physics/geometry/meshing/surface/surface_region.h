@@ -20,9 +20,11 @@ namespace pliant::physics {
 // it bounds a cavity of another one.
 class SurfaceRegion {
  public:
+  // `with_distances` is false where Project and CalcDistance are not called, which saves time.
+  //
   // errors  INVALID_ARGUMENT: a vertex is not finite, a corner is missing, there is no triangle
   //         with an area, or the surface encloses nothing
-  static absl::StatusOr<SurfaceRegion> Make(TriangleMesh mesh);
+  static absl::StatusOr<SurfaceRegion> Make(TriangleMesh mesh, bool with_distances = true);
 
   // Repairs of the given surface, a predicate each ("has 3 edges …"); empty for a sound one.
   const std::vector<std::string>& mends() const { return mends_; }

@@ -95,7 +95,8 @@ double FindThickness(const std::vector<ThicknessSample>& samples, double share) 
 }
 
 absl::StatusOr<double> ChooseEdgeLength(TriangleMesh surface, const EdgeChoice& choice) {
-  absl::StatusOr<SurfaceRegion> region = SurfaceRegion::Make(std::move(surface));
+  absl::StatusOr<SurfaceRegion> region =
+      SurfaceRegion::Make(std::move(surface), /*with_distances=*/false);
   if (!region.ok()) return region.status();
   const double size = (region->bounds().upper - region->bounds().lower).maxCoeff();
   const double volume = EstimateVolume(*region), area = region->area();
