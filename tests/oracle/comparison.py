@@ -23,7 +23,7 @@ PLIANTD = os.environ.get("PLIANTD", str(ROOT / "build/release/bin/pliantd"))
 GRAVITY = 9.81
 STATES = 100
 TOLERANCE = 1e-9  # relative, in norms
-ILL_CONDITIONED = 1e6  # condition number of a mass matrix
+ILL_CONDITIONED = 1e6  # mass matrices of a larger condition number are ill-conditioned
 
 VELOCITIES = {"hinge": 1, "slide": 1, "screw": 1, "universal": 2, "planar": 3, "ball": 3, "free": 6}
 

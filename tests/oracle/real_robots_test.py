@@ -24,13 +24,13 @@ def is_robot(path):
     return re.search(r"<(robot|sdf|mujoco)\b", path.read_text(errors="replace")) is not None
 
 
-# How engines refuse a file; Drake's failed conditions are raised as SystemExit.
+# An engine that refuses a file raises one of these; Drake raises SystemExit where one of its conditions fails.
 REFUSALS = (RuntimeError, ValueError, ElementTree.ParseError, SystemExit)
 
 FILES = sorted(path for path in ASSETS.rglob("*") if path.suffix in ENGINES and path.is_file() and is_robot(path))
 
 
-# Warnings that masses differ from those of the file, or shapes that give masses.
+# Pliant warns in these words where masses, or shapes that give masses, differ from those of the file.
 MENDED = re.compile(r": warning: .*(inertia is not physical|has inertia but no mass|It is taken to be a ball|"
                     r"The inertia of its shapes is used|fitting a primitive to the mesh|armature of a tendon)")
 

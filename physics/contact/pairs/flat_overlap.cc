@@ -76,9 +76,8 @@ bool FlatOverlap::FindFace(const Vector3d& d, Face* face) const {
     }
     return true;
   }
-  if (shape_.polyhedron == nullptr) return false;
+  if (shape_.polyhedron == nullptr || shape_.polyhedron->num_faces() > kMaxFaces) return false;
   const ConvexPolyhedron& polyhedron = *shape_.polyhedron;
-  if (polyhedron.num_faces() == 0 || polyhedron.num_faces() > kMaxFaces) return false;
   int best = -1;
   double facing = kOpposite;
   for (int f = 0; f < polyhedron.num_faces(); ++f) {

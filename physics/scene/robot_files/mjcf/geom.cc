@@ -223,7 +223,7 @@ class GeomReader {
       mesh.triangles.insert(mesh.triangles.end(), surface->repeated.begin(),
                             surface->repeated.end());
     }
-    MassProperties unit = CalcMeshMass(mesh, mesh_->request.scale, mesh_->inertia);
+    MassProperties unit = CalcMeshMass(std::move(mesh), mesh_->request.scale, mesh_->inertia);
     if (unit.volume < 0) {
       unit.volume = -unit.volume;
       unit.inertia = -unit.inertia;

@@ -35,28 +35,23 @@ std::optional<MjcfMeshInertia> ParseMeshInertia(std::string_view text) {
   return std::nullopt;
 }
 
-MassProperties CalcMeshMass(const TriangleMesh& mesh, const Vector3d& scale,
-                            MjcfMeshInertia inertia) {
-  std::vector<Vector3d> vertices;
-  for (const Vector3d& p : mesh.vertices)
-    vertices.push_back(p.cast<float>().cast<double>().cwiseProduct(scale));
-  std::vector<std::array<int, 3>> triangles = mesh.triangles;
-  if (inertia == MjcfMeshInertia::kConvex || triangles.empty()) {
-    absl::StatusOr<TriangleMesh> hull = CalcConvexHull(vertices, /*tolerance=*/0);
-    if (!hull.ok()) hull = CalcConvexHull(vertices);
+MassProperties CalcMeshMass(TriangleMesh mesh, const Vector3d& scale, MjcfMeshInertia inertia) {
+  for (Vector3d& p : mesh.vertices) p = p.cast<float>().cast<double>().cwiseProduct(scale);
+  if (inertia == MjcfMeshInertia::kConvex || mesh.triangles.empty()) {
+    absl::StatusOr<TriangleMesh> hull = CalcConvexHull(mesh.vertices, /*tolerance=*/0);
+    if (!hull.ok()) hull = CalcConvexHull(mesh.vertices);
     if (!hull.ok()) return {};
-    vertices = std::move(hull->vertices);
-    triangles = std::move(hull->triangles);
+    mesh = *std::move(hull);
     inertia = MjcfMeshInertia::kExact;
   }
   const auto corners_of = [&](const std::array<int, 3>& t, const Vector3d& origin) {
-    return std::array<Vector3d, 3>{vertices[t[0]] - origin, vertices[t[1]] - origin,
-                                   vertices[t[2]] - origin};
+    return std::array<Vector3d, 3>{mesh.vertices[t[0]] - origin, mesh.vertices[t[1]] - origin,
+                                   mesh.vertices[t[2]] - origin};
   };
 
   double area = 0;
   Vector3d centroid = Vector3d::Zero();
-  for (const auto& t : triangles) {
+  for (const auto& t : mesh.triangles) {
     const auto [a, b, c] = corners_of(t, Vector3d::Zero());
     const double part = 0.5 * (b - a).cross(c - a).norm();
     area += part;
@@ -68,7 +63,7 @@ MassProperties CalcMeshMass(const TriangleMesh& mesh, const Vector3d& scale,
 
   Matrix3d moment = Matrix3d::Zero();
   if (inertia == MjcfMeshInertia::kShell) {
-    for (const auto& t : triangles) {
+    for (const auto& t : mesh.triangles) {
       const auto corners = corners_of(t, centroid);
       const Vector3d normal = (corners[1] - corners[0]).cross(corners[2] - corners[0]);
       moment += 0.5 * normal.norm() / 12 * CalcSecondMoment(corners);
@@ -82,7 +77,7 @@ MassProperties CalcMeshMass(const TriangleMesh& mesh, const Vector3d& scale,
     };
     double volume = 0;
     Vector3d center = Vector3d::Zero();
-    for (const auto& t : triangles) {
+    for (const auto& t : mesh.triangles) {
       const auto corners = corners_of(t, centroid);
       const double part = volume_of(corners);
       volume += part;
@@ -91,7 +86,7 @@ MassProperties CalcMeshMass(const TriangleMesh& mesh, const Vector3d& scale,
     if (volume == 0) return result;
     result.center = centroid + center / volume;
     // the volume is that of the tetrahedra between the triangles and this centre
-    for (const auto& t : triangles) {
+    for (const auto& t : mesh.triangles) {
       const auto corners = corners_of(t, result.center);
       const double part = volume_of(corners);
       result.volume += part;

@@ -24,7 +24,7 @@ std::optional<MjcfMeshInertia> ParseMeshInertia(std::string_view text);
 // Mass properties for a density of 1. `volume` is the area for kShell; for kLegacy and kExact it is
 // negative if the triangles face inwards. The vertices are those of the file in single precision,
 // as MuJoCo reads them, times `scale`. Vertices without triangles are their convex hull.
-MassProperties CalcMeshMass(const TriangleMesh& mesh, const Eigen::Vector3d& scale,
+MassProperties CalcMeshMass(TriangleMesh mesh, const Eigen::Vector3d& scale,
                             MjcfMeshInertia inertia);
 
 }  // namespace pliant::physics

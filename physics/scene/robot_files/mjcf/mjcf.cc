@@ -75,8 +75,7 @@ void ReportUnknownAttributes(const XmlElement& element, RobotLog* log) {
   const Names& known = FindKnownAttributes(element.name);
   for (const XmlAttribute& attribute : element.attributes) {
     if (!known.empty() && !known.contains(attribute.name))
-      log->Mended(element.place, absl::StrCat("attribute ", attribute.name, " of <", element.name,
-                                              "> is unknown and left out"));
+      ReportUnknownAttribute(element, attribute.name, log);
   }
   // elements of other kinds have joints and shapes with other attributes
   if (!IsOneOf(element.name, {"mujoco", "worldbody", "body", "frame", "replicate", "default"}))

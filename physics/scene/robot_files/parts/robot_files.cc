@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -127,8 +128,8 @@ absl::StatusOr<std::string> RobotFiles::Search(const std::string& uri,
   const bool is_elsewhere =
       absl::IsNotFound(found.status()) || absl::IsPermissionDenied(found.status());
   if (!is_elsewhere || jail_.empty() || !options_.allow_files) return found;
-  const std::optional<std::string> same_name = FindFileByName(uri, jail_);
-  if (same_name.has_value()) return *same_name;
+  const std::optional<Moved> same_name = FindName(WithForwardSlashes(uri), jail_);
+  if (same_name.has_value()) return same_name->path;
   if (absl::IsPermissionDenied(found.status())) return found;
   return absl::NotFoundError(absl::StrCat(
       "\"", uri,
@@ -222,7 +223,10 @@ std::optional<RobotFiles::Moved> RobotFiles::FindName(const std::string& path,
   if (!IsAllowed(folder)) return std::nullopt;
   const auto [listed, fresh] = files_in_.try_emplace(folder);
   if (fresh) {
-    for (std::string& file : ListFiles(folder, kMaxEntries).value_or(std::vector<std::string>()))
+    // in a jail, a file is found by its name wherever it is
+    const std::size_t limit =
+        folder == jail_ ? std::numeric_limits<std::size_t>::max() : kMaxEntries;
+    for (std::string& file : ListFiles(folder, limit).value_or(std::vector<std::string>()))
       listed->second[fs::path(file).filename().string()].push_back(std::move(file));
   }
   const std::size_t name = path.rfind('/') + 1;

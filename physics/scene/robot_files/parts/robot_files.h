@@ -76,7 +76,7 @@ class RobotFiles {
   // package names of folders from their package.xml, and results of earlier searches
   mutable std::map<std::string, std::string> package_names_;
   mutable std::map<std::pair<std::string, std::string>, absl::StatusOr<std::string>> found_;
-  // files in folders of few entries, by their names
+  // files in the jail and in folders of few entries, by their names
   mutable std::map<std::string, std::map<std::string, std::vector<std::string>>> files_in_;
 };
 

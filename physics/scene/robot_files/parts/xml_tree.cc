@@ -299,13 +299,17 @@ std::optional<XmlElement> ReadXml(std::string_view bytes, std::shared_ptr<const 
   return root;
 }
 
+void ReportUnknownAttribute(const XmlElement& element, const std::string& name, RobotLog* log) {
+  log->Mended(element.place,
+              absl::StrCat("attribute ", name, " of <", element.name, "> is unknown and left out"));
+}
+
 void ReportUnreadAttributes(const XmlElement& element, RobotLog* log) {
   bool any_read = false;
   for (const XmlAttribute& a : element.attributes) any_read = any_read || a.read;
   for (const XmlAttribute& a : element.attributes) {
     if (any_read && !a.read && a.name.find(':') == std::string::npos && a.name != "xmlns")
-      log->Mended(element.place, absl::StrCat("attribute ", a.name, " of <", element.name,
-                                              "> is unknown and left out"));
+      ReportUnknownAttribute(element, a.name, log);
   }
   for (const XmlElement& child : element.children) ReportUnreadAttributes(child, log);
 }

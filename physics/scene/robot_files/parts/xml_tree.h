@@ -46,6 +46,9 @@ inline constexpr std::size_t kMaxXmlBytes = std::size_t{64} << 20;  // [bytes]
 std::optional<XmlElement> ReadXml(std::string_view bytes, std::shared_ptr<const std::string> file,
                                   RobotLog* log);
 
+// Reports an attribute that the format does not have.
+void ReportUnknownAttribute(const XmlElement& element, const std::string& name, RobotLog* log);
+
 // Reports attributes that were not read, on elements of which others were.
 void ReportUnreadAttributes(const XmlElement& element, RobotLog* log);
 
