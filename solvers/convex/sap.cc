@@ -39,6 +39,12 @@ constexpr double kExactSlope = 1e-8, kTermsSlope = 0.05;
 // relative tolerance, and the number of products after which factoring again is cheaper.
 constexpr double kReuseResidual = 1e-2, kReuseTolerance = 1e-3;
 constexpr int kMaxReuseProducts = 6;
+// Relative tolerances of directions with a new factor in single precision and with the last one,
+// and the number of products after which a factor in double precision is better. What is left of
+// the residual is momentum that a step gains or loses, about 1e-13 of that of the bodies, and an
+// error of forces, about 1e-8.
+constexpr double kSingleTolerance = 1e-8, kSingleReuseTolerance = 1e-5;
+constexpr int kMaxSingleProducts = 8;
 // Relative tolerance of directions of problems that are too large to factor, and the most products
 // for one. Cubes of 22,000 particles took the least time with 0.01 to 0.03.
 constexpr double kLargeTolerance = 0.02;
@@ -89,6 +95,7 @@ struct SapSolver::Workspace {
       }
       for (std::size_t i = 0; i < size; ++i) diagonal[i] = 1 / std::sqrt(diagonal[i]);
     });
+    is_single_insufficient_ = false;
     is_sparse_ = SparseHessian::IsNeeded(*island_);
     has_rough_guess_ = problem.has_rough_guess;
   }
@@ -456,7 +463,9 @@ struct SapSolver::Workspace {
       for (std::size_t k = 0; k < row_is_free_.size(); ++k)
         if (row_is_free_[k]) sparse_hessian_.AddRow(static_cast<int>(k), 1 / problem_->rows[k].R);
       if (SolveIteratively(result)) return true;
-      if (sparse_hessian_.is_large() || !sparse_hessian_.Factor()) return false;
+      if (sparse_hessian_.is_large()) return false;
+      if (SolveInSingle(result)) return true;
+      if (!sparse_hessian_.Factor()) return false;
       is_any_factored_ = true;
     }
     for (int i = 0; i < n_; ++i) dv_[i] = -gradient_[i];
@@ -471,14 +480,31 @@ struct SapSolver::Workspace {
   bool SolveIteratively(SapResult* result) {
     const bool is_near = has_rough_guess_ && is_any_factored_ && result->residual <= kReuseResidual;
     if (!sparse_hessian_.is_large() && !is_near) return false;
+    if (sparse_hessian_.is_large()) return SolveByProducts(kLargeTolerance, kMaxProducts, result);
+    const bool is_single = sparse_hessian_.is_single();
+    return SolveByProducts(is_single ? kSingleReuseTolerance : kReuseTolerance, kMaxReuseProducts,
+                           result);
+  }
+
+  bool SolveByProducts(double tolerance, int max_products, SapResult* result) {
     for (int i = 0; i < n_; ++i) right_side_[i] = -gradient_[i];
     const std::size_t size = n_;
-    const int max_products = sparse_hessian_.is_large() ? kMaxProducts : kMaxReuseProducts;
-    const double tolerance = sparse_hessian_.is_large() ? kLargeTolerance : kReuseTolerance;
     is_inexact_ = sparse_hessian_.SolveIteratively({right_side_.data(), size}, tolerance,
                                                    max_products, {dv_.data(), size});
     result->linear_iterations += sparse_hessian_.num_products();
     return is_inexact_;
+  }
+
+  // Factors H in single precision and refines the direction in double precision, where a solution
+  // takes several iterations anyway. False, and not tried again in this problem, if refining takes
+  // too many products.
+  bool SolveInSingle(SapResult* result) {
+    if (!has_rough_guess_ || is_single_insufficient_ || !sparse_hessian_.FactorInSingle())
+      return false;
+    is_any_factored_ = true;
+    is_single_insufficient_ = !SolveByProducts(kSingleTolerance, kMaxSingleProducts, result);
+    result->factorisations += !is_single_insufficient_;
+    return !is_single_insufficient_;
   }
 
   // Returns ℓ′ along Δv, and ℓ″ in `curvature`; at α = 0 without that of the momentum terms.
@@ -591,8 +617,9 @@ struct SapSolver::Workspace {
   double left_ = 0;  // fraction of the last full step that was not taken
   int cut_steps_ = 0;
   bool is_under_way_ = false, has_rough_guess_ = false;
-  bool is_any_factored_ = false;  // some H of this problem, perhaps not the present one
-  bool is_inexact_ = false;       // the last direction
+  bool is_any_factored_ = false;         // some H of this problem, perhaps not the present one
+  bool is_inexact_ = false;              // the last direction
+  bool is_single_insufficient_ = false;  // the precision, for this problem
   bool factored_ = false, analysed_ = false, is_sparse_ = false;
 };
 

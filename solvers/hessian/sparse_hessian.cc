@@ -38,7 +38,8 @@ void SparseHessian::Analyze(const IslandView& island) {
     std::swap(pattern_, new_pattern_);
     order_.swap(new_order_);
     matrix_.values.resize(9 * pattern_.rows.size());
-    if (!is_large_) factor_.SetPattern(&pattern_, order_);
+    has_layout_ = false;
+    single_pays_off_.reset();
   }
   FindTargets();
 }
@@ -380,6 +381,7 @@ bool SparseHessian::SolveIteratively(std::span<const double> b, double tolerance
     matrix_.Multiply(from, to);
   };
   const auto precondition = [this](std::span<const double> from, std::span<double> to) {
+    if (is_single_) return single_factor_.Solve(from, to);
     std::ranges::copy(from, to.begin());
     factor_.Solve(to);
   };
@@ -390,7 +392,19 @@ bool SparseHessian::SolveIteratively(std::span<const double> b, double tolerance
   return is_solved || is_large_;
 }
 
+bool SparseHessian::FactorInSingle() {
+  if (!single_pays_off_) {
+    single_pays_off_ = SingleCholesky::PaysOff(pattern_, order_);
+    if (*single_pays_off_) single_factor_.SetPattern(&pattern_, order_);
+  }
+  is_single_ = *single_pays_off_ && single_factor_.Factor(matrix_);
+  return is_single_;
+}
+
 bool SparseHessian::Factor() {
+  is_single_ = false;
+  if (!has_layout_) factor_.SetPattern(&pattern_, order_);
+  has_layout_ = true;
   return factor_.Factor(matrix_, {});
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 
 #include "solvers/linalg/block_matrix.h"
 #include "solvers/linalg/iterative/conjugate_gradients.h"
+#include "solvers/linalg/iterative/single_cholesky.h"
 #include "solvers/linalg/iterative/swept_matrix.h"
 #include "solvers/linalg/partial_cholesky.h"
 #include "solvers/problem/island_view.h"
@@ -54,8 +56,9 @@ class SparseHessian {
   bool is_large() const { return is_large_; }
 
   // x ≈ H⁻¹ b by conjugate gradients, preconditioned by the last factor, or by Gauss–Seidel sweeps
-  // if H is too large to factor. False if H is not positive definite, or if this takes more than
-  // `max_iterations` products; a large H is satisfied with what they achieve.
+  // if H is too large to factor, until the residual falls to `tolerance`. False if H is not
+  // positive definite, or if this takes more than `max_iterations` products; a large H is satisfied
+  // with what they achieve.
   bool SolveIteratively(std::span<const double> b, double tolerance, int max_iterations,
                         std::span<double> x);
   // Products that this took in the last call.
@@ -63,9 +66,13 @@ class SparseHessian {
     return is_large_ ? swept_.iterations() : conjugate_gradients_.iterations();
   }
 
-  // False when H is not positive definite.
+  // Factors H in single precision, for SolveIteratively. False if H is so small that this does not
+  // pay off, or not positive definite in single precision.
+  bool FactorInSingle();
+  bool is_single() const { return is_single_; }  // whether the last factor is one of these
+  // Factors H in double precision. False when H is not positive definite.
   bool Factor();
-  // x ← H⁻¹ x, with H as it was when it was last factored
+  // x ← H⁻¹ x, with H as it was when it was last factored in double precision
   void Solve(std::span<double> x);
 
  private:
@@ -131,6 +138,10 @@ class SparseHessian {
   std::vector<int> of_A_;  // block of H for each of A, block by block
   BlockMatrix matrix_;
   PartialCholesky factor_;
+  SingleCholesky single_factor_;
+  bool is_single_ = false;               // the last factor
+  bool has_layout_ = false;              // factor_, for this pattern
+  std::optional<bool> single_pays_off_;  // with this pattern; single_factor_ then has it
   bool is_large_ = false;
   SweptMatrix swept_;
   ConjugateGradients conjugate_gradients_;

@@ -16,14 +16,16 @@ namespace {
 constexpr double kMinParallelWork = 4e6, kMinPart = 5e5;
 constexpr int kMaxParts = 16, kWholeStrip = 8;
 
-using TrapezoidKernel = void (*)(int, int, int, const double*, int, double*, int, bool);
+template <typename T>
+using TrapezoidKernel = void (*)(int, int, int, const T*, int, T*, int, bool);
 
 // Runs the widest kernel that the CPU supports. A large trapezoid is cut into strips of columns of
 // about the same area, which run in parallel; the cuts do not change the sum of any element.
-void Trapezoid(int m, int n, int k, const double* A, int lda, double* C, int ldc, bool overwrite) {
-  constexpr TrapezoidKernel kAvx2 = &SubtractLowerTrapezoidAvx2;
-  constexpr TrapezoidKernel kAvx512 = &SubtractLowerTrapezoidAvx512;
-  static const TrapezoidKernel kernel = __builtin_cpu_supports("avx512f") ? kAvx512 : kAvx2;
+template <typename T>
+void Trapezoid(int m, int n, int k, const T* A, int lda, T* C, int ldc, bool overwrite) {
+  constexpr TrapezoidKernel<T> kAvx2 = &SubtractLowerTrapezoidAvx2;
+  constexpr TrapezoidKernel<T> kAvx512 = &SubtractLowerTrapezoidAvx512;
+  static const TrapezoidKernel<T> kernel = __builtin_cpu_supports("avx512f") ? kAvx512 : kAvx2;
   const double area = n * (m - 0.5 * n), work = area * k;
   if (work < kMinParallelWork || CountThreads() == 1)
     return kernel(m, n, k, A, lda, C, ldc, overwrite);
@@ -69,15 +71,15 @@ constexpr int kNarrow = 4;
 constexpr int kMaxNarrowRows = 48;  // rows up to which the wide kernel does not pay
 
 // y ← y − A x or y ← A x for as many rows as fill kVectors SIMD registers.
-template <int kVectors, bool kSubtract>
-void MultiplyRows(int n, const double* A, int lda, const double* x, double* y) {
-  using V = Vector4;
-  V::Type sum[kVectors];
+template <int kVectors, bool kSubtract, typename T>
+void MultiplyRows(int n, const T* A, int lda, const T* x, T* y) {
+  using V = VectorOf<T>;
+  typename V::Type sum[kVectors];
   for (int r = 0; r < kVectors; ++r) sum[r] = kSubtract ? V::Load(y + V::kWidth * r) : V::Zero();
   for (int j = 0; j < n; ++j, A += lda) {
-    const V::Type value = V::Broadcast(x + j);
+    const typename V::Type value = V::Broadcast(x + j);
     for (int r = 0; r < kVectors; ++r) {
-      const V::Type a = V::Load(A + V::kWidth * r);
+      const typename V::Type a = V::Load(A + V::kWidth * r);
       sum[r] =
           kSubtract ? V::NegativeMultiplyAdd(a, value, sum[r]) : V::MultiplyAdd(a, value, sum[r]);
     }
@@ -86,19 +88,19 @@ void MultiplyRows(int n, const double* A, int lda, const double* x, double* y) {
 }
 
 // The same for fewer rows than two registers hold.
-template <bool kSubtract>
-void MultiplyLastRows(int rows, int n, const double* A, int lda, const double* x, double* y) {
-  using V = Vector4;
+template <bool kSubtract, typename T>
+void MultiplyLastRows(int rows, int n, const T* A, int lda, const T* x, T* y) {
+  using V = VectorOf<T>;
   constexpr int kWidth = V::kWidth;
-  const V::Mask mask = V::First(rows), mask_beyond = V::First(rows - kWidth);
-  V::Type sum = V::Zero(), beyond = sum;
+  const typename V::Mask mask = V::First(rows), mask_beyond = V::First(rows - kWidth);
+  typename V::Type sum = V::Zero(), beyond = sum;
   if (kSubtract) {
     sum = V::LoadFirst(y, mask);
     beyond = V::LoadFirst(y + kWidth, mask_beyond);
   }
   for (int j = 0; j < n; ++j, A += lda) {
-    const V::Type value = V::Broadcast(x + j);
-    const V::Type a = V::LoadFirst(A, mask), b = V::LoadFirst(A + kWidth, mask_beyond);
+    const typename V::Type value = V::Broadcast(x + j);
+    const typename V::Type a = V::LoadFirst(A, mask), b = V::LoadFirst(A + kWidth, mask_beyond);
     sum = kSubtract ? V::NegativeMultiplyAdd(a, value, sum) : V::MultiplyAdd(a, value, sum);
     beyond =
         kSubtract ? V::NegativeMultiplyAdd(b, value, beyond) : V::MultiplyAdd(b, value, beyond);
@@ -108,9 +110,9 @@ void MultiplyLastRows(int rows, int n, const double* A, int lda, const double* x
   V::StoreFirst(y + kWidth, rows - kWidth, beyond);
 }
 
-template <bool kSubtract>
-void Multiply(int m, int n, const double* A, int lda, const double* x, double* y) {
-  constexpr int kFewRows = 2 * Vector4::kWidth, kManyRows = 4 * kFewRows;
+template <bool kSubtract, typename T>
+void Multiply(int m, int n, const T* A, int lda, const T* x, T* y) {
+  constexpr int kFewRows = 2 * VectorOf<T>::kWidth, kManyRows = 4 * kFewRows;
   int i = 0;
   for (; i + kManyRows <= m; i += kManyRows) MultiplyRows<8, kSubtract>(n, A + i, lda, x, y + i);
   for (; i + kFewRows <= m; i += kFewRows) MultiplyRows<2, kSubtract>(n, A + i, lda, x, y + i);
@@ -118,27 +120,28 @@ void Multiply(int m, int n, const double* A, int lda, const double* x, double* y
 }
 
 // Dot products of y and up to four columns, each summed in the same lanes as for one column.
-template <int kColumns>
-Vector4::Four DotColumns(int n, const double* A, int lda, const double* y) {
-  using V = Vector4;
+template <int kColumns, typename T>
+typename VectorOf<T>::Four DotColumns(int n, const T* A, int lda, const T* y) {
+  using V = VectorOf<T>;
   constexpr int kWidth = V::kWidth;
-  V::Type even[4], odd[4];
+  typename V::Type even[4], odd[4];
   for (int c = 0; c < 4; ++c) even[c] = odd[c] = V::Zero();
   int i = 0;
   for (; i + 2 * kWidth <= n; i += 2 * kWidth) {
-    const V::Type y0 = V::Load(y + i), y1 = V::Load(y + i + kWidth);
+    const typename V::Type y0 = V::Load(y + i), y1 = V::Load(y + i + kWidth);
     for (int c = 0; c < kColumns; ++c) {
-      const double* column = A + std::size_t(c) * lda + i;
+      const T* column = A + std::size_t(c) * lda + i;
       even[c] = V::MultiplyAdd(V::Load(column), y0, even[c]);
       odd[c] = V::MultiplyAdd(V::Load(column + kWidth), y1, odd[c]);
     }
   }
   if (i < n) {
     // the remainder goes into the first lanes
-    const V::Mask mask = V::First(n - i), mask_beyond = V::First(n - i - kWidth);
-    const V::Type y0 = V::LoadFirst(y + i, mask), y1 = V::LoadFirst(y + i + kWidth, mask_beyond);
+    const typename V::Mask mask = V::First(n - i), mask_beyond = V::First(n - i - kWidth);
+    const typename V::Type y0 = V::LoadFirst(y + i, mask),
+                           y1 = V::LoadFirst(y + i + kWidth, mask_beyond);
     for (int c = 0; c < kColumns; ++c) {
-      const double* column = A + std::size_t(c) * lda + i;
+      const T* column = A + std::size_t(c) * lda + i;
       even[c] = V::MultiplyAdd(V::LoadFirst(column, mask), y0, even[c]);
       odd[c] = V::MultiplyAdd(V::LoadFirst(column + kWidth, mask_beyond), y1, odd[c]);
     }
@@ -147,21 +150,21 @@ Vector4::Four DotColumns(int n, const double* A, int lda, const double* y) {
   return V::SumLanes(even);
 }
 
-template <int kColumns>
-void SubtractDotsOf(int m, const double* A, int lda, const double* y, double* x) {
-  double sums[4];
-  Vector4::StoreFour(sums, DotColumns<kColumns>(m, A, lda, y));
+template <int kColumns, typename T>
+void SubtractDotsOf(int m, const T* A, int lda, const T* y, T* x) {
+  T sums[4];
+  VectorOf<T>::StoreFour(sums, DotColumns<kColumns>(m, A, lda, y));
   for (int c = 0; c < kColumns; ++c) x[c] -= sums[c];
 }
 
 // Solves for as many rows below a triangle L as fill a SIMD register.
-template <int k, typename Load, typename Store>
-void SolveRows(const double (&L)[k][k], const double (&inverse)[k], double* A, int lda,
-               const Load& load, const Store& store) {
-  using V = Vector4;
-  V::Type rows[k];
+template <int k, typename T, typename Load, typename Store>
+void SolveRows(const T (&L)[k][k], const T (&inverse)[k], T* A, int lda, const Load& load,
+               const Store& store) {
+  using V = VectorOf<T>;
+  typename V::Type rows[k];
   for (int j = 0; j < k; ++j) {
-    double* place = A + std::size_t(j) * lda;
+    T* place = A + std::size_t(j) * lda;
     rows[j] = load(place);
     for (int l = 0; l < j; ++l) rows[j] = V::NegativeMultiplyAdd(V::Set(L[j][l]), rows[l], rows[j]);
     rows[j] = V::Multiply(rows[j], V::Set(inverse[j]));
@@ -170,21 +173,21 @@ void SolveRows(const double (&L)[k][k], const double (&inverse)[k], double* A, i
 }
 
 // Factors a few columns: their triangle, then the rows below it.
-template <int k>
-int FactorColumns(int n, double* A, int lda) {
-  using V = Vector4;
-  double inverse[k] = {}, L[k][k] = {};
+template <int k, typename T>
+int FactorColumns(int n, T* A, int lda) {
+  using V = VectorOf<T>;
+  T inverse[k] = {}, L[k][k] = {};
   for (int j = 0; j < k; ++j) {
-    double* column = A + std::size_t(j) * lda;
+    T* column = A + std::size_t(j) * lda;
     if (!(column[j] > 0)) return j;
     // the next pivot does not depend on this square root
-    const double of_pivot = 1 / column[j];
+    const T of_pivot = 1 / column[j];
     for (int l = j + 1; l < k; ++l) {
-      double* other = A + std::size_t(l) * lda;
-      const double factor = column[l] * of_pivot;
+      T* other = A + std::size_t(l) * lda;
+      const T factor = column[l] * of_pivot;
       for (int i = l; i < k; ++i) other[i] = std::fma(-factor, column[i], other[i]);
     }
-    const double root = std::sqrt(column[j]);
+    const T root = std::sqrt(column[j]);
     inverse[j] = 1 / root;
     column[j] = root;
     for (int i = j + 1; i < k; ++i) L[i][j] = column[i] *= inverse[j];
@@ -192,45 +195,48 @@ int FactorColumns(int n, double* A, int lda) {
   int i = k;
   for (; i + V::kWidth <= n; i += V::kWidth) {
     SolveRows(
-        L, inverse, A + i, lda, [](const double* p) { return V::Load(p); },
-        [](double* p, V::Type x) { V::Store(p, x); });
+        L, inverse, A + i, lda, [](const T* p) { return V::Load(p); },
+        [](T* p, typename V::Type x) { V::Store(p, x); });
   }
   if (i == n) return -1;
-  const V::Mask mask = V::First(n - i);
+  const typename V::Mask mask = V::First(n - i);
   SolveRows(
-      L, inverse, A + i, lda, [&](const double* p) { return V::LoadFirst(p, mask); },
-      [&](double* p, V::Type x) { V::StoreFirst(p, n - i, x); });
+      L, inverse, A + i, lda, [&](const T* p) { return V::LoadFirst(p, mask); },
+      [&](T* p, typename V::Type x) { V::StoreFirst(p, n - i, x); });
   return -1;
 }
 
 // Factors up to eight columns.
-int FactorNarrowPanel(int n, int k, double* A, int lda) {
-  static constexpr int (*kKernels[])(int, double*, int) = {
-      &FactorColumns<1>, &FactorColumns<2>, &FactorColumns<3>, &FactorColumns<4>,
-      &FactorColumns<5>, &FactorColumns<6>, &FactorColumns<7>, &FactorColumns<8>};
+template <typename T>
+int FactorNarrowPanel(int n, int k, T* A, int lda) {
+  static constexpr int (*kKernels[])(int, T*, int) = {
+      &FactorColumns<1, T>, &FactorColumns<2, T>, &FactorColumns<3, T>, &FactorColumns<4, T>,
+      &FactorColumns<5, T>, &FactorColumns<6, T>, &FactorColumns<7, T>, &FactorColumns<8, T>};
   return k > 0 ? kKernels[k - 1](n, A, lda) : -1;
 }
 
-int FactorAnyPanel(int n, int k, double* A, int lda) {
+template <typename T>
+int FactorAnyPanel(int n, int k, T* A, int lda) {
   if (k <= kNarrow || (k <= 2 * kNarrow && n <= kMaxNarrowRows))
     return FactorNarrowPanel(n, k, A, lda);
   // factor the left half, update the right half's lower trapezoid, factor the right half
   const int left = (k / 2 + kNarrow - 1) / kNarrow * kNarrow;
   int failed = FactorAnyPanel(n, left, A, lda);
   if (failed >= 0) return failed;
-  double* right = A + std::size_t(left) * lda + left;
+  T* right = A + std::size_t(left) * lda + left;
   SubtractLowerTrapezoid(n - left, k - left, left, A + left, lda, right, lda);
   failed = FactorAnyPanel(n - left, k - left, right, lda);
   return failed < 0 ? -1 : left + failed;
 }
 
-void SolveForward(int n, const double* L, int ldl, double* x) {
+template <typename T>
+void SolveForward(int n, const T* L, int ldl, T* x) {
   for (int first = 0; first < n; first += kNarrow) {
-    const double* corner = L + std::size_t(first) * (ldl + 1);
+    const T* corner = L + std::size_t(first) * (ldl + 1);
     const int count = std::min(kNarrow, n - first);
-    double* of_block = x + first;
+    T* of_block = x + first;
     for (int j = 0; j < count; ++j) {
-      const double* column = corner + std::size_t(j) * ldl;
+      const T* column = corner + std::size_t(j) * ldl;
       // the division does not depend on earlier results
       of_block[j] *= 1 / column[j];
       for (int i = j + 1; i < count; ++i)
@@ -240,7 +246,8 @@ void SolveForward(int n, const double* L, int ldl, double* x) {
   }
 }
 
-void SubtractDots(int m, int n, const double* A, int lda, const double* y, double* x) {
+template <typename T>
+void SubtractDots(int m, int n, const T* A, int lda, const T* y, T* x) {
   if (m == 0) return;
   for (; n >= 4; n -= 4, A += 4 * std::size_t(lda), x += 4) SubtractDotsOf<4>(m, A, lda, y, x);
   if (n == 3) SubtractDotsOf<3>(m, A, lda, y, x);
@@ -248,14 +255,15 @@ void SubtractDots(int m, int n, const double* A, int lda, const double* y, doubl
   if (n == 1) SubtractDotsOf<1>(m, A, lda, y, x);
 }
 
-void SolveBackward(int n, const double* L, int ldl, double* x) {
+template <typename T>
+void SolveBackward(int n, const T* L, int ldl, T* x) {
   for (int first = (n - 1) / kNarrow * kNarrow; first >= 0; first -= kNarrow) {
-    const double* corner = L + std::size_t(first) * (ldl + 1);
+    const T* corner = L + std::size_t(first) * (ldl + 1);
     const int count = std::min(kNarrow, n - first);
-    double* of_block = x + first;
+    T* of_block = x + first;
     SubtractDots(n - first - count, count, corner + count, ldl, of_block + count, of_block);
     for (int j = count - 1; j >= 0; --j) {
-      const double* column = corner + std::size_t(j) * ldl;
+      const T* column = corner + std::size_t(j) * ldl;
       for (int i = count - 1; i > j; --i)
         of_block[j] = std::fma(-column[i], of_block[i], of_block[j]);
       of_block[j] *= 1 / column[j];
@@ -316,6 +324,10 @@ void SubtractLowerTrapezoid(int m, int n, int k, const double* A, int lda, doubl
   if (k > 0) Trapezoid(m, n, k, A, lda, C, ldc, false);
 }
 
+void SubtractLowerTrapezoid(int m, int n, int k, const float* A, int lda, float* C, int ldc) {
+  if (k > 0) Trapezoid(m, n, k, A, lda, C, ldc, false);
+}
+
 void NegateLowerTrapezoid(int m, int n, int k, const double* A, int lda, double* C, int ldc) {
   Trapezoid(m, n, k, A, lda, C, ldc, true);
 }
@@ -330,7 +342,15 @@ void NegateProduct(int m, int n, int k, const double* A, int lda, const double* 
   if (n > 0) Product(m, n, k, A, lda, B, ldb, C, ldc, true);
 }
 
+void NegateLowerTrapezoid(int m, int n, int k, const float* A, int lda, float* C, int ldc) {
+  Trapezoid(m, n, k, A, lda, C, ldc, true);
+}
+
 int FactorPanel(int n, int k, double* A, int lda) {
+  return FactorAnyPanel(n, k, A, lda);
+}
+
+int FactorPanel(int n, int k, float* A, int lda) {
   return FactorAnyPanel(n, k, A, lda);
 }
 
@@ -342,7 +362,15 @@ void SolveLower(int n, const double* L, int ldl, double* x) {
   SolveForward(n, L, ldl, x);
 }
 
+void SolveLower(int n, const float* L, int ldl, float* x) {
+  SolveForward(n, L, ldl, x);
+}
+
 void SolveLowerTransposed(int n, const double* L, int ldl, double* x) {
+  SolveBackward(n, L, ldl, x);
+}
+
+void SolveLowerTransposed(int n, const float* L, int ldl, float* x) {
   SolveBackward(n, L, ldl, x);
 }
 
@@ -350,8 +378,17 @@ void SubtractMatrixVector(int m, int n, const double* A, int lda, const double* 
   Multiply<true>(m, n, A, lda, x, y);
 }
 
+void SubtractMatrixVector(int m, int n, const float* A, int lda, const float* x, float* y) {
+  Multiply<true>(m, n, A, lda, x, y);
+}
+
 void SubtractTransposedMatrixVector(int m, int n, const double* A, int lda, const double* y,
                                     double* x) {
+  SubtractDots(m, n, A, lda, y, x);
+}
+
+void SubtractTransposedMatrixVector(int m, int n, const float* A, int lda, const float* y,
+                                    float* x) {
   SubtractDots(m, n, A, lda, y, x);
 }
 

@@ -20,10 +20,10 @@ inline PanelRows RowsOf(const SupernodeLayout& layout, const SupernodeLayout::Su
 }
 
 // Sets columns [begin, end) of a supernode's panel (in nodes) to its `blocks` of A, and to zero
-// elsewhere. Offsets count from `panels`.
+// elsewhere. Offsets count from `panels`. T is double or float.
+template <typename T>
 void FillColumns(const SupernodeLayout::Supernode& node, int begin, int end,
-                 std::span<const SupernodeLayout::Block> blocks, const BlockMatrix& A,
-                 double* panels);
+                 std::span<const SupernodeLayout::Block> blocks, const BlockMatrix& A, T* panels);
 
 // Adds blocks of A to a panel.
 void AddBlocks(const SupernodeLayout::Supernode& node,
@@ -38,20 +38,25 @@ void ReadBlocks(const SupernodeLayout::Supernode& node,
 
 // An update matrix, or the target that one is added to. Only the lower triangle is used; `leading`
 // is the column stride.
-struct UpdateMatrix {
-  double* numbers;
+template <typename T>
+struct UpdateMatrixOf {
+  T* numbers;
   std::size_t leading;
 
   // the trailing matrix, from `node` on
-  UpdateMatrix From(int node) const { return {numbers + 3 * node * (leading + 1), leading}; }
+  UpdateMatrixOf From(int node) const { return {numbers + 3 * node * (leading + 1), leading}; }
 };
+
+using UpdateMatrix = UpdateMatrixOf<double>;
 
 // Adds columns [begin, end) of an update matrix to a target whose row and column 0 are place
 // `first`.
-void ExtendAdd(const PanelRows& rows, const UpdateMatrix& update, int begin, int end, int first,
-               const UpdateMatrix& target);
+template <typename T>
+void ExtendAdd(const PanelRows& rows, const UpdateMatrixOf<T>& update, int begin, int end,
+               int first, const UpdateMatrixOf<T>& target);
 
 // to ← to + from, n numbers.
-void AddTo(int n, const double* from, double* to);
+template <typename T>
+void AddTo(int n, const T* from, T* to);
 
 }  // namespace pliant::solvers

@@ -19,9 +19,9 @@ struct PartialCholesky::Numeric {
   SparseComplement sparse;
   const SupernodeLayout* below = nullptr;      // layout whose complement this factors
   std::unique_ptr<PartialCholesky> of_sparse;  // factor of `sparse`
-  SupernodalFactor factor;                     // L, and the participants' matrix at the end
+  SupernodalFactor<double> factor;             // L, and the participants' matrix at the end
   std::vector<double> schur;
-  UpdateHome home;                      // root's child with its update in the complement's panels
+  UpdateHome<double> home;              // root's child with its update in the complement's panels
   std::vector<UpdateMatrix> handed_up;  // update matrices of the root's children
   std::vector<int> order;               // of the participants
   mutable std::vector<double> half_solved, solved, x_p;
@@ -159,8 +159,8 @@ bool PartialCholesky::EliminateOthers(const BlockMatrix& A, std::span<const int>
 }
 
 // Eliminates all supernodes except the root.
-bool PartialCholesky::EliminatePanels(absl::FunctionRef<void(int)> fill, const UpdateHome& home,
-                                      std::span<double> y) {
+bool PartialCholesky::EliminatePanels(absl::FunctionRef<void(int)> fill,
+                                      const UpdateHome<double>& home, std::span<double> y) {
   const int failed = numeric_->factor.Eliminate(*layout_, fill, home, y);
   numeric_->failed = failed < 0 ? -1 : layout_->node(failed);
   return failed < 0;
@@ -174,7 +174,7 @@ void PartialCholesky::FindHome() {
   const std::span<const int> children = layout.children(layout.root());
   f.home = {};
   if (f.is_sparse) {
-    SupernodalFactor& of_sparse = f.of_sparse->numeric_->factor;
+    SupernodalFactor<double>& of_sparse = f.of_sparse->numeric_->factor;
     of_sparse.Reserve(*f.of_sparse->layout_);
     const SparseComplement::Home& home = f.sparse.home();
     if (home.clique < 0) return;

@@ -76,7 +76,7 @@ class PartialCholesky {
   void ChooseForm(ComplementForm form);
   bool EliminateOthers(const BlockMatrix& A, std::span<const int> participants, ComplementForm form,
                        std::span<const double> b);
-  bool EliminatePanels(absl::FunctionRef<void(int)> fill, const UpdateHome& home,
+  bool EliminatePanels(absl::FunctionRef<void(int)> fill, const UpdateHome<double>& home,
                        std::span<double> y);
   void Permute(std::span<const double> b) const;
   void FindHome();

@@ -33,11 +33,11 @@ bool SolvesByBranches(const SupernodeLayout& layout) {
 // Factors a supernode's panel, which contains its part of the matrix, and computes its update
 // matrix. Returns the position of a failed pivot, or −1. `update_of` returns the place of each
 // update matrix.
-template <typename Updates>
-int EliminateNode(const SupernodeLayout& layout, const SupernodeLayout::Supernode& node,
-                  double* panels, const Updates& update_of) {
-  double* panel = panels + node.panel;
-  const UpdateMatrix update = update_of(node), target{panel, std::size_t(node.height())};
+template <typename T, typename Updates>
+int EliminateNode(const SupernodeLayout& layout, const SupernodeLayout::Supernode& node, T* panels,
+                  const Updates& update_of) {
+  T* panel = panels + node.panel;
+  const UpdateMatrixOf<T> update = update_of(node), target{panel, std::size_t(node.height())};
   const int m = node.update_size();
   for (const int c : layout.children(node)) {
     const auto& child = layout.supernodes()[c];
@@ -57,26 +57,28 @@ int EliminateNode(const SupernodeLayout& layout, const SupernodeLayout::Supernod
 
 // Prefetches a panel that is needed next. Most panels are short and begin where the hardware does
 // not prefetch yet. Inlined, because the compiler drops calls that only prefetch.
+template <typename T>
 [[gnu::always_inline]] inline void Fetch(const SupernodeLayout& layout, int supernode,
-                                         const double* panels) {
+                                         const T* panels) {
   if (supernode < 0 || supernode >= static_cast<int>(layout.supernodes().size())) return;
   constexpr std::size_t kMaxBytes = 16'384, kLine = 64;  // bytes
   const auto& node = layout.supernodes()[supernode];
   const auto* begin = reinterpret_cast<const char*>(panels + node.panel);
-  const std::size_t size = sizeof(double) * node.height() * node.width();
+  const std::size_t size = sizeof(T) * node.height() * node.width();
   for (std::size_t i = 0; i < std::min(size, kMaxBytes); i += kLine) __builtin_prefetch(begin + i);
 }
 
 // Adds a child's rows to those of its parent: to the parent's columns, then to its rows.
+template <typename T>
 void CarryUp(const SupernodeLayout& layout, const SupernodeLayout::Supernode& child,
-             const double* carried, int columns, double* of_columns, double* of_rows) {
+             const T* carried, int columns, T* of_columns, T* of_rows) {
   const auto [relative, run_end] = RowsOf(layout, child);
-  const double* from = carried + 3 * std::size_t(child.first_row);
+  const T* from = carried + 3 * std::size_t(child.first_row);
   // a run may continue from columns to rows
   for (int a = 0; a < child.num_rows;) {
     const bool is_column = a < child.in_panel;
     const int end = is_column ? std::min(run_end[a], child.in_panel) : run_end[a];
-    double* to = is_column ? of_columns + 3 * relative[a] : of_rows + 3 * (relative[a] - columns);
+    T* to = is_column ? of_columns + 3 * relative[a] : of_rows + 3 * (relative[a] - columns);
     AddTo(3 * (end - a), from + 3 * a, to);
     a = end;
   }
@@ -84,12 +86,14 @@ void CarryUp(const SupernodeLayout& layout, const SupernodeLayout::Supernode& ch
 
 }  // namespace
 
-void SupernodalFactor::Reserve(const SupernodeLayout& layout) {
+template <typename T>
+void SupernodalFactor<T>::Reserve(const SupernodeLayout& layout) {
   Grow(layout.panel_numbers(), &panels_);
 }
 
-int SupernodalFactor::Eliminate(const SupernodeLayout& layout, absl::FunctionRef<void(int)> fill,
-                                const UpdateHome& home, std::span<double> y) {
+template <typename T>
+int SupernodalFactor<T>::Eliminate(const SupernodeLayout& layout, absl::FunctionRef<void(int)> fill,
+                                   const UpdateHome<T>& home, std::span<T> y) {
   Reserve(layout);
   if (!y.empty()) carried_.resize(3 * layout.num_rows());
   const int failed = HasBranches(layout) ? EliminateBranches(layout, fill, home, y)
@@ -98,18 +102,20 @@ int SupernodalFactor::Eliminate(const SupernodeLayout& layout, absl::FunctionRef
   return failed;
 }
 
-UpdateMatrix SupernodalFactor::update(const SupernodeLayout& layout,
-                                      const SupernodeLayout::Supernode& node) {
-  double* numbers = HasBranches(layout) ? kept_[&node - layout.supernodes().data()]
-                                        : updates_.data() + node.update;
+template <typename T>
+UpdateMatrixOf<T> SupernodalFactor<T>::update(const SupernodeLayout& layout,
+                                              const SupernodeLayout::Supernode& node) {
+  T* numbers = HasBranches(layout) ? kept_[&node - layout.supernodes().data()]
+                                   : updates_.data() + node.update;
   return {numbers, std::size_t(node.update_size())};
 }
 
-int SupernodalFactor::EliminateInTurn(const SupernodeLayout& layout,
-                                      absl::FunctionRef<void(int)> fill, const UpdateHome& home,
-                                      std::span<double> y) {
+template <typename T>
+int SupernodalFactor<T>::EliminateInTurn(const SupernodeLayout& layout,
+                                         absl::FunctionRef<void(int)> fill,
+                                         const UpdateHome<T>& home, std::span<T> y) {
   Grow(layout.update_numbers(), &updates_);
-  const auto update_of = [&](const auto& node) -> UpdateMatrix {
+  const auto update_of = [&](const auto& node) -> UpdateMatrixOf<T> {
     if (&node - layout.supernodes().data() == home.supernode) return home.update;
     return {updates_.data() + node.update, std::size_t(node.update_size())};
   };
@@ -124,24 +130,26 @@ int SupernodalFactor::EliminateInTurn(const SupernodeLayout& layout,
 
 // Reserves memory for the work space of each thread and for all update matrices that are kept, in
 // whatever order threads request them.
-void SupernodalFactor::ReservePool(const SupernodeLayout& layout) {
+template <typename T>
+void SupernodalFactor<T>::ReservePool(const SupernodeLayout& layout) {
   sizes_.assign(tbb::this_task_arena::max_concurrency(), layout.branch_numbers());
   for (const auto& node : layout.supernodes())
     if (node.is_kept) sizes_.push_back(node.update_numbers());
   pool_.Reserve(sizes_);
 }
 
-int SupernodalFactor::EliminateBranches(const SupernodeLayout& layout,
-                                        absl::FunctionRef<void(int)> fill, const UpdateHome& home,
-                                        std::span<double> y) {
+template <typename T>
+int SupernodalFactor<T>::EliminateBranches(const SupernodeLayout& layout,
+                                           absl::FunctionRef<void(int)> fill,
+                                           const UpdateHome<T>& home, std::span<T> y) {
   ReservePool(layout);
   kept_.assign(layout.supernodes().size(), nullptr);
   // report the first position that fails, as a sequential elimination would
   constexpr int kNone = std::numeric_limits<int>::max();
   std::atomic<int> first_failed = kNone;
   layout.branches().VisitUp([&](const Branches::Part& part) {
-    double* own = part.num_below == 0 ? pool_.Take(layout.branch_numbers()) : nullptr;
-    const auto update_of = [&](const SupernodeLayout::Supernode& node) -> UpdateMatrix {
+    T* own = part.num_below == 0 ? pool_.Take(layout.branch_numbers()) : nullptr;
+    const auto update_of = [&](const SupernodeLayout::Supernode& node) -> UpdateMatrixOf<T> {
       const auto k = &node - layout.supernodes().data();
       if (k == home.supernode) return home.update;
       return {node.is_kept ? kept_[k] : own + node.branch_update, std::size_t(node.update_size())};
@@ -168,7 +176,8 @@ int SupernodalFactor::EliminateBranches(const SupernodeLayout& layout,
   return first_failed == kNone ? -1 : first_failed.load();
 }
 
-void SupernodalFactor::SolveForward(const SupernodeLayout& layout, std::span<double> y) const {
+template <typename T>
+void SupernodalFactor<T>::SolveForward(const SupernodeLayout& layout, std::span<T> y) const {
   carried_.resize(3 * layout.num_rows());
   const auto solve = [&](int k) {
     Fetch(layout, k + 1, panels_.data());
@@ -184,35 +193,38 @@ void SupernodalFactor::SolveForward(const SupernodeLayout& layout, std::span<dou
 }
 
 // Computes a supernode's part of L⁻¹ y, and its contribution to the rows below.
-void SupernodalFactor::SolveForwardAt(const SupernodeLayout& layout, int supernode,
-                                      std::span<double> y) const {
+template <typename T>
+void SupernodalFactor<T>::SolveForwardAt(const SupernodeLayout& layout, int supernode,
+                                         std::span<T> y) const {
   const auto& node = layout.supernodes()[supernode];
-  const double* panel = panels_.data() + node.panel;
+  const T* panel = panels_.data() + node.panel;
   const int w = node.width(), m = node.update_size();
-  double* own = &y[3 * node.first];
-  double* rows = carried_.data() + 3 * std::size_t(node.first_row);
-  std::fill_n(rows, m, 0.0);
+  T* own = &y[3 * node.first];
+  T* rows = carried_.data() + 3 * std::size_t(node.first_row);
+  std::fill_n(rows, m, T{0});
   for (const int c : layout.children(node))
     CarryUp(layout, layout.supernodes()[c], carried_.data(), node.columns, own, rows);
   SolveLower(w, panel, node.height(), own);
   SubtractMatrixVector(m, w, panel + w, node.height(), own, rows);
 }
 
-void SupernodalFactor::SubtractFromParticipants(const SupernodeLayout& layout,
-                                                std::span<double> y) const {
+template <typename T>
+void SupernodalFactor<T>::SubtractFromParticipants(const SupernodeLayout& layout,
+                                                   std::span<T> y) const {
   const auto& root = layout.root();
   for (const int c : layout.children(root))
-    CarryUp(layout, layout.supernodes()[c], carried_.data(), root.columns,
-            y.data() + 3 * root.first, nullptr);
+    CarryUp<T>(layout, layout.supernodes()[c], carried_.data(), root.columns,
+               y.data() + 3 * root.first, nullptr);
 }
 
-void SupernodalFactor::SolveBackward(const SupernodeLayout& layout, std::span<double> y) const {
+template <typename T>
+void SupernodalFactor<T>::SolveBackward(const SupernodeLayout& layout, std::span<T> y) const {
   const auto solve = [&](int k) {
     const auto& node = layout.supernodes()[k];
-    const double* panel = panels_.data() + node.panel;
+    const T* panel = panels_.data() + node.panel;
     const int w = node.width(), m = node.update_size();
     Fetch(layout, k - 1, panels_.data());
-    double* known = carried_.data() + 3 * std::size_t(node.first_row);
+    T* known = carried_.data() + 3 * std::size_t(node.first_row);
     const std::span<const int> rows = layout.rows(node);
     for (std::size_t i = 0; i < rows.size(); ++i) std::copy_n(&y[3 * rows[i]], 3, known + 3 * i);
     SubtractTransposedMatrixVector(m, w, panel + w, node.height(), known, &y[3 * node.first]);
@@ -225,5 +237,8 @@ void SupernodalFactor::SolveBackward(const SupernodeLayout& layout, std::span<do
     for (int k = static_cast<int>(layout.supernodes().size()) - 1; k >= 0; --k) solve(k);
   }
 }
+
+template class SupernodalFactor<double>;
+template class SupernodalFactor<float>;
 
 }  // namespace pliant::solvers

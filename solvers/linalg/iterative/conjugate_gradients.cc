@@ -1,6 +1,7 @@
 #include "solvers/linalg/iterative/conjugate_gradients.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "solvers/linalg/dense.h"
 
@@ -21,8 +22,8 @@ bool ConjugateGradients::Solve(Operator multiply, Operator precondition, std::sp
   p_ = z_;
   double square = dot(r_, z_);
   const double target = tolerance * tolerance * square;
-  while (square > target) {
-    if (iterations_ == max_iterations) return false;
+  while (!(square <= target)) {
+    if (iterations_ == max_iterations || !std::isfinite(square)) return false;
     ++iterations_;
     multiply(p_, Hp_);
     const double alpha = square / dot(p_, Hp_);

@@ -15,7 +15,8 @@ class ConjugateGradients {
 
   // `multiply` computes H p, `precondition` P⁻¹ r with a positive definite P ≈ H; their arguments
   // do not overlap. The residual is r = b − H x. True when √(rᵀP⁻¹r) has fallen to `tolerance`
-  // times its value at the start; false when it has not after `max_iterations` products.
+  // times its value at the start; false when it has not after `max_iterations` products, or is
+  // not finite.
   bool Solve(Operator multiply, Operator precondition, std::span<const double> b, double tolerance,
              int max_iterations, std::span<double> x);
   // Products in the last solve.

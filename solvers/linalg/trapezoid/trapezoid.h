@@ -7,11 +7,15 @@ namespace pliant::solvers {
 // function per vector width; all give the same bits.
 void SubtractLowerTrapezoidAvx2(int m, int n, int k, const double* A, int lda, double* C, int ldc,
                                 bool overwrite);
+void SubtractLowerTrapezoidAvx2(int m, int n, int k, const float* A, int lda, float* C, int ldc,
+                                bool overwrite);
 // The same for a rectangle: C ← C − A Bᵀ or C ← −A Bᵀ, with A m × k and B n × k.
 void SubtractProductAvx2(int m, int n, int k, const double* A, int lda, const double* B, int ldb,
                          double* C, int ldc, bool overwrite);
 // These need a CPU with AVX-512 F.
 void SubtractLowerTrapezoidAvx512(int m, int n, int k, const double* A, int lda, double* C, int ldc,
+                                  bool overwrite);
+void SubtractLowerTrapezoidAvx512(int m, int n, int k, const float* A, int lda, float* C, int ldc,
                                   bool overwrite);
 void SubtractProductAvx512(int m, int n, int k, const double* A, int lda, const double* B, int ldb,
                            double* C, int ldc, bool overwrite);

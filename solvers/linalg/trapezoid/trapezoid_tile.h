@@ -4,7 +4,7 @@
 // source file per width, each with its own compiler flags, inside an anonymous namespace: nothing
 // here may be shared between them.
 //
-// V wraps a vector: width, Load(p), LoadPart(p, n), Store, StorePart, Broadcast(p), and
+// V wraps a vector: Number, width, Load(p), LoadPart(p, n), Store, StorePart, Broadcast(p), and
 // NegativeMultiplyAdd(a, b, c) = c − a b with one rounding. Every element of C is a chain of such
 // steps in ascending k, so all widths give the same bits.
 
@@ -19,7 +19,7 @@ struct Columns {
   typename V::Type x0, x1, x2;
   Columns<V, R, N - 1> rest;
 
-  void Load(const double* C, std::ptrdiff_t ldc, int last) {
+  void Load(const typename V::Number* C, std::ptrdiff_t ldc, int last) {
     x0 = R == 1 ? V::LoadPart(C, last) : V::Load(C);
     if constexpr (R == 2) x1 = V::LoadPart(C + V::kWidth, last);
     if constexpr (R == 3) {
@@ -28,14 +28,15 @@ struct Columns {
     }
     rest.Load(C + ldc, ldc, last);
   }
-  void Update(typename V::Type a0, typename V::Type a1, typename V::Type a2, const double* B) {
+  void Update(typename V::Type a0, typename V::Type a1, typename V::Type a2,
+              const typename V::Number* B) {
     const typename V::Type b = V::Broadcast(B);
     x0 = V::NegativeMultiplyAdd(a0, b, x0);
     if constexpr (R > 1) x1 = V::NegativeMultiplyAdd(a1, b, x1);
     if constexpr (R > 2) x2 = V::NegativeMultiplyAdd(a2, b, x2);
     rest.Update(a0, a1, a2, B + 1);
   }
-  void Store(double* C, std::ptrdiff_t ldc, int last) const {
+  void Store(typename V::Number* C, std::ptrdiff_t ldc, int last) const {
     if constexpr (R == 1) V::StorePart(C, x0, last);
     if constexpr (R > 1) V::Store(C, x0);
     if constexpr (R == 2) V::StorePart(C + V::kWidth, x1, last);
@@ -49,15 +50,15 @@ struct Columns {
 
 template <typename V, int R>
 struct Columns<V, R, 0> {
-  void Load(const double*, std::ptrdiff_t, int) {}
-  void Update(typename V::Type, typename V::Type, typename V::Type, const double*) {}
-  void Store(double*, std::ptrdiff_t, int) const {}
+  void Load(const typename V::Number*, std::ptrdiff_t, int) {}
+  void Update(typename V::Type, typename V::Type, typename V::Type, const typename V::Number*) {}
+  void Store(typename V::Number*, std::ptrdiff_t, int) const {}
 };
 
 // C −= A Bᵀ, or C ← −A Bᵀ, on (R − 1) · width + last rows and N columns.
 template <typename V, int R, int N, bool kOverwrite>
-void UpdateTile(int k, const double* A, std::ptrdiff_t lda, const double* B, std::ptrdiff_t ldb,
-                double* C, std::ptrdiff_t ldc, int last) {
+void UpdateTile(int k, const typename V::Number* A, std::ptrdiff_t lda, const typename V::Number* B,
+                std::ptrdiff_t ldb, typename V::Number* C, std::ptrdiff_t ldc, int last) {
   Columns<V, R, N> columns{};
   if constexpr (!kOverwrite) columns.Load(C, ldc, last);
   for (int p = 0; p < k; ++p, A += lda, B += ldb) {
@@ -78,8 +79,9 @@ void UpdateTile(int k, const double* A, std::ptrdiff_t lda, const double* B, std
 }
 
 template <typename V, int N, bool kOverwrite>
-void UpdateStrip(int m, int k, const double* A, std::ptrdiff_t lda, const double* B,
-                 std::ptrdiff_t ldb, double* C, std::ptrdiff_t ldc) {
+void UpdateStrip(int m, int k, const typename V::Number* A, std::ptrdiff_t lda,
+                 const typename V::Number* B, std::ptrdiff_t ldb, typename V::Number* C,
+                 std::ptrdiff_t ldc) {
   constexpr int kTall = 3 * V::kWidth;
   int i = 0;
   for (; i + kTall <= m; i += kTall)
@@ -96,8 +98,9 @@ void UpdateStrip(int m, int k, const double* A, std::ptrdiff_t lda, const double
 
 // Updates the remaining columns, fewer than a whole strip.
 template <typename V, int N, bool kOverwrite>
-void UpdateLastStrip(int columns, int m, int k, const double* A, std::ptrdiff_t lda,
-                     const double* B, std::ptrdiff_t ldb, double* C, std::ptrdiff_t ldc) {
+void UpdateLastStrip(int columns, int m, int k, const typename V::Number* A, std::ptrdiff_t lda,
+                     const typename V::Number* B, std::ptrdiff_t ldb, typename V::Number* C,
+                     std::ptrdiff_t ldc) {
   if constexpr (N > 0) {
     if (columns == N) return UpdateStrip<V, N, kOverwrite>(m, k, A, lda, B, ldb, C, ldc);
     UpdateLastStrip<V, N - 1, kOverwrite>(columns, m, k, A, lda, B, ldb, C, ldc);
@@ -105,8 +108,8 @@ void UpdateLastStrip(int columns, int m, int k, const double* A, std::ptrdiff_t 
 }
 
 template <typename V, int N, bool kOverwrite>
-void UpdateTrapezoid(int m, int n, int k, const double* A, std::ptrdiff_t lda, double* C,
-                     std::ptrdiff_t ldc) {
+void UpdateTrapezoid(int m, int n, int k, const typename V::Number* A, std::ptrdiff_t lda,
+                     typename V::Number* C, std::ptrdiff_t ldc) {
   int j = 0;
   for (; j + N <= n; j += N)
     UpdateStrip<V, N, kOverwrite>(m - j, k, A + j, lda, A + j, lda, C + j * ldc + j, ldc);
@@ -115,8 +118,9 @@ void UpdateTrapezoid(int m, int n, int k, const double* A, std::ptrdiff_t lda, d
 }
 
 template <typename V, int N, bool kOverwrite>
-void UpdateRectangle(int m, int n, int k, const double* A, std::ptrdiff_t lda, const double* B,
-                     std::ptrdiff_t ldb, double* C, std::ptrdiff_t ldc) {
+void UpdateRectangle(int m, int n, int k, const typename V::Number* A, std::ptrdiff_t lda,
+                     const typename V::Number* B, std::ptrdiff_t ldb, typename V::Number* C,
+                     std::ptrdiff_t ldc) {
   int j = 0;
   for (; j + N <= n; j += N)
     UpdateStrip<V, N, kOverwrite>(m, k, A, lda, B + j, ldb, C + j * ldc, ldc);

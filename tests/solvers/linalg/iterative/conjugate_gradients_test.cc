@@ -1,5 +1,6 @@
 #include "solvers/linalg/iterative/conjugate_gradients.h"
 
+#include <cmath>
 #include <random>
 
 #include <Eigen/Dense>
@@ -54,6 +55,11 @@ TEST_F(ConjugateGradientsTest, AChangeOfLowRankTakesOneProductMoreThanItsRank) {
 TEST_F(ConjugateGradientsTest, TooFewProductsAreReported) {
   EXPECT_FALSE(Solve(1e-8, kRank - 2));
   EXPECT_EQ(solver_.iterations(), kRank - 2);
+}
+
+TEST_F(ConjugateGradientsTest, WhatIsNotFiniteIsReported) {
+  b_[3] = std::nan("");
+  EXPECT_FALSE(Solve(1e-8, kSize));
 }
 
 TEST_F(ConjugateGradientsTest, ZeroIsSolvedWithoutAProduct) {
