@@ -7,6 +7,7 @@
 #include <Eigen/LU>
 
 #include "solvers/linalg/lu/sparse_lu.h"
+#include "solvers/smooth/symmetric_factor.h"
 
 namespace pliant::solvers {
 namespace {
@@ -23,12 +24,18 @@ constexpr double kMaxForcing = 0.01;  // σ
 // only.
 constexpr double kRegularisations[] = {1, 10, 100, 1e4};
 
-// Refinement of a linear solution: residual, relative to the right-hand side, below which it is not
-// refined, and maximum number of rounds.
+// Refinement of a solution by LU factors: residual, relative to the right-hand side, below which it
+// is not refined, and maximum number of rounds.
 constexpr double kRefined = 1e-12;
 constexpr int kMaxRefinements = 3;
-// Number of BiCGSTAB iterations that cost about as much as a factorisation.
-constexpr int kMaxStale = 20;
+// Relative residual of the solutions that Algorithm 1 takes from BiCGSTAB.
+constexpr double kDirectTolerance = 1e-9;
+// Number of BiCGSTAB iterations with the factor of the symmetric part after which LU factors are
+// faster, and of consecutive matrices for which it fails before it is given up.
+constexpr int kMaxSymmetricIterations = 15, kMaxInsufficient = 3;
+// Number of BiCGSTAB iterations that cost about as much as a factorisation of the symmetric part,
+// or of the whole.
+constexpr int kMaxStaleSymmetric = 6, kMaxStaleLu = 20;
 
 double WeightedNorm(std::span<const double> weights, std::span<const double> r) {
   double sum = 0;
@@ -47,19 +54,34 @@ double RaiseToGoldenRatio(double x) {
 
 // Solves with a Jacobian whose rows are weighted.
 struct DampedNewton::Matrix {
-  SparseLu lu;
+  enum class Factors { kNone, kSymmetric, kLu };
+
+  GroupedPattern pattern;
+  SymmetricFactor symmetric{&pattern};
+  SparseLu lu{&pattern};
+  Factors factors = Factors::kNone;
+  // Consecutive matrices for which the factor of the symmetric part did not suffice.
+  int num_insufficient = 0;
   // of the last matrix factored, A₀ + Σ w u uᵀ: its outer products, A₀⁻¹ u, and the factors of
   // 1/w + uᵀ A₀⁻¹ u
   std::vector<BlockSum::Outer> outers;
   std::vector<VectorXd> columns;
   Eigen::PartialPivLU<Eigen::MatrixXd> small;
-  bool is_factored = false;
-  int size = 0;  // of that matrix
+  std::vector<double> weights_of_rows;  // empty: ones
+  int size = 0;                         // of that matrix
 
-  bool Factor(const BlockSum& J, std::span<const double> weights) {
+  bool FactorSymmetricPart(const BlockSum& J, std::span<const double> weights) {
+    factors = symmetric.Factor(J) ? Factors::kSymmetric : Factors::kNone;
+    return factors != Factors::kNone && AddOuters(J, weights);
+  }
+  bool FactorWhole(const BlockSum& J, std::span<const double> weights) {
+    factors = lu.Factor(J, weights) ? Factors::kLu : Factors::kNone;
+    return factors != Factors::kNone && AddOuters(J, weights);
+  }
+
+  bool AddOuters(const BlockSum& J, std::span<const double> weights) {
     size = J.size;
-    is_factored = lu.Factor(J, weights);
-    if (!is_factored) return false;
+    weights_of_rows.assign(weights.begin(), weights.end());
     outers = J.outers;
     const int count = static_cast<int>(outers.size());
     columns.assign(count, VectorXd::Zero(J.size));
@@ -69,7 +91,7 @@ struct DampedNewton::Matrix {
         const int place = outers[l].places[i];
         columns[l][place] = (weights.empty() ? 1 : weights[place]) * outers[l].values[i];
       }
-      lu.Solve(Numbers(&columns[l]));
+      ApplyWithoutOuters(&columns[l]);
       for (int k = 0; k < count; ++k) S(k, l) = Along(outers[k], columns[l]);
       S(l, l) += 1 / outers[l].weight;
     }
@@ -77,9 +99,17 @@ struct DampedNewton::Matrix {
     return true;
   }
 
+  // x ← A₀⁻¹ x with the last matrix factored.
+  void ApplyWithoutOuters(VectorXd* x) {
+    if (factors == Factors::kLu) return lu.Solve(Numbers(x));
+    for (std::size_t i = 0; i < weights_of_rows.size(); ++i)
+      (*x)[static_cast<Eigen::Index>(i)] /= weights_of_rows[i];
+    symmetric.Solve(Numbers(x));
+  }
+
   // x ← A⁻¹ x with the last matrix factored, by Woodbury's formula.
-  void Apply(VectorXd* x) const {
-    lu.Solve(Numbers(x));
+  void Apply(VectorXd* x) {
+    ApplyWithoutOuters(x);
     if (outers.empty()) return;
     VectorXd y(outers.size());
     for (std::size_t k = 0; k < outers.size(); ++k)
@@ -89,10 +119,23 @@ struct DampedNewton::Matrix {
       *x -= y[static_cast<Eigen::Index>(k)] * columns[k];
   }
 
-  // Solves and refines, since the factors choose pivots within supernodes only.
+  // BiCGSTAB with the factor of the symmetric part, unless this failed for the matrices before.
+  bool TrySymmetricPart(const BlockSum& J, std::span<const double> weights, const VectorXd& b,
+                        double tolerance, VectorXd* x, int* iterations) {
+    if (num_insufficient >= kMaxInsufficient) return false;
+    const bool is_solved =
+        FactorSymmetricPart(J, weights) &&
+        Iterate(J, weights, b, tolerance, kMaxSymmetricIterations, x, iterations);
+    num_insufficient = is_solved ? 0 : num_insufficient + 1;
+    return is_solved;
+  }
+
   bool SolveDirect(const BlockSum& J, std::span<const double> weights, const VectorXd& b,
                    VectorXd* x) {
-    if (!Factor(J, weights)) return false;
+    int unused = 0;
+    if (TrySymmetricPart(J, weights, b, kDirectTolerance, x, &unused)) return true;
+    if (!FactorWhole(J, weights)) return false;
+    // the LU factors choose pivots within supernodes only
     *x = b;
     Apply(x);
     double last = std::numeric_limits<double>::infinity();
@@ -111,17 +154,17 @@ struct DampedNewton::Matrix {
   // if BiCGSTAB does not converge with them.
   bool SolveIterative(const BlockSum& J, std::span<const double> weights, const VectorXd& b,
                       double tolerance, int max_iterations, VectorXd* x, int* iterations) {
-    for (const bool is_new : {!is_factored || size != J.size, true}) {
-      if (is_new && !Factor(J, weights)) return false;
-      if (Iterate(J, weights, b, tolerance, is_new ? max_iterations : kMaxStale, x, iterations))
-        return true;
-      if (is_new) break;
+    if (factors != Factors::kNone && size == J.size) {
+      const int most = factors == Factors::kLu ? kMaxStaleLu : kMaxStaleSymmetric;
+      if (Iterate(J, weights, b, tolerance, most, x, iterations)) return true;
     }
-    return false;
+    if (TrySymmetricPart(J, weights, b, tolerance, x, iterations)) return true;
+    return FactorWhole(J, weights) &&
+           Iterate(J, weights, b, tolerance, max_iterations, x, iterations);
   }
 
   bool Iterate(const BlockSum& J, std::span<const double> weights, const VectorXd& b,
-               double tolerance, int max_iterations, VectorXd* x, int* iterations) const {
+               double tolerance, int max_iterations, VectorXd* x, int* iterations) {
     *x = b;
     Apply(x);
     VectorXd r = b - Multiply(J, weights, *x);
@@ -175,7 +218,8 @@ DampedNewton::DampedNewton() : matrix_(std::make_unique<Matrix>()) {}
 DampedNewton::~DampedNewton() = default;
 
 void DampedNewton::Forget() {
-  matrix_->is_factored = false;
+  matrix_->factors = Matrix::Factors::kNone;
+  matrix_->num_insufficient = 0;
 }
 
 bool DampedNewton::SolveLinear(const BlockSum& jacobian, std::span<const double> b,
@@ -183,7 +227,7 @@ bool DampedNewton::SolveLinear(const BlockSum& jacobian, std::span<const double>
   VectorXd solution;
   const Eigen::Map<const VectorXd> right(b.data(), static_cast<Eigen::Index>(b.size()));
   const bool is_solved = matrix_->SolveDirect(jacobian, {}, right, &solution);
-  matrix_->is_factored = false;  // the factors are not those of a solve's Jacobian
+  matrix_->factors = Matrix::Factors::kNone;  // they are not those of a solve's Jacobian
   if (!is_solved) return false;
   std::copy_n(solution.data(), x.size(), x.begin());
   return true;
@@ -248,7 +292,7 @@ void DampedNewton::Solve(SmoothSystem* system, std::span<const double> weights, 
         jacobian_.Add(static_cast<int>(i), static_cast<int>(i), factor / (weights[i] * weights[i]));
       if (matrix_->SolveDirect(jacobian_, weights, scaled, &regularised))
         is_found = search(regularised, 1, kShortLength);
-      matrix_->is_factored = false;  // the factors are not those of J
+      matrix_->factors = Matrix::Factors::kNone;  // they are not those of J
     }
     if (!is_found)
       is_found = search(is_solved ? x : regularised, kShortening * kShortLength, kMinLength);

@@ -24,9 +24,11 @@ class SmoothSystem {
 
 struct NewtonOptions {
   enum class LinearSolver {
-    kDirect,  // larionov2023 Algorithm 1: sparse LU
-    // Algorithm 2: BiCGSTAB to the forcing terms of Eisenstat and Walker, preconditioned with
-    // the LU factors of an earlier iteration or solve
+    // larionov2023 Algorithm 1: factors of every Jacobian. Larger ones are solved by BiCGSTAB
+    // preconditioned with their symmetric part where this converges fast, and else by LU
+    kDirect,
+    // Algorithm 2: BiCGSTAB to the forcing terms of Eisenstat and Walker, preconditioned with such
+    // factors of an earlier iteration or solve
     kIterative
   };
   LinearSolver linear_solver = LinearSolver::kDirect;
@@ -50,8 +52,9 @@ class DampedNewton {
  public:
   DampedNewton();
   ~DampedNewton();
-  // Discards the factors of earlier solves, which precondition those that follow under kIterative.
-  // Results must not depend on solves before the present step.
+  // Discards what earlier solves leave for those that follow: factors that precondition them under
+  // kIterative, and which factors suffice. Results must not depend on solves before the present
+  // step.
   void Forget();
   // `weights`: the diagonal of D, positive. `v`: guess, and solution.
   void Solve(SmoothSystem* system, std::span<const double> weights, double scale,

@@ -149,6 +149,7 @@ void ContactForces::FindVelocities(const TrialConfiguration& trial, const Smooth
       Velocity& v = found.emplace_back();
       v.index = blocks_.first_of(of.block) + j;
       v.load_map = derivatives.velocity.col(j);
+      v.gap_change = c_ * tangent.gap.middleCols<6>(first).dot(derivatives.displacement.col(j));
       for (const int s : {0, 1}) {
         v.changes[s] = tangent.on[s].middleCols<6>(first) * (c_ * derivatives.displacement.col(j)) +
                        tangent.on[s].middleCols<3>(relative) * (at_point * velocity.col(j));
@@ -159,6 +160,9 @@ void ContactForces::FindVelocities(const TrialConfiguration& trial, const Smooth
   for (int k = 0; k < of.nodes.size(); ++k) {
     const double weight = of.nodes.weight(k);
     Eigen::Matrix<double, 6, 3> by_node[2];
+    Eigen::RowVector3d gap_by_node = c_ * weight * tangent.gap.middleCols<3>(first + 3);
+    if (k < tangent.turns[side].num_nodes)
+      gap_by_node += c_ * tangent.gap.middleCols<3>(first) * tangent.turns[side].of_node[k];
     for (const int s : {0, 1}) {
       const SmoothContactTangent::Loads& loads = tangent.on[s];
       by_node[s] =
@@ -170,6 +174,7 @@ void ContactForces::FindVelocities(const TrialConfiguration& trial, const Smooth
       Velocity& v = found.emplace_back();
       v.index = at;
       v.load_map << Vector3d::Zero(), weight * J;
+      v.gap_change = gap_by_node.dot(J);
       for (const int s : {0, 1}) v.changes[s] = by_node[s] * J;
     });
   }
@@ -185,7 +190,8 @@ void ContactForces::AddTangent(const TrialConfiguration& trial, const SmoothCont
       if (on.empty() || by.empty()) continue;
       const Attachment &side = s == 0 ? contact.point->a : contact.point->b,
                        &other = t == 0 ? contact.point->a : contact.point->b;
-      const bool is_within = IsPosed(side) && side.block == other.block;
+      const bool is_within = IsPosed(side) && side.block == other.block,
+                 has_friction = !tangent.friction_by_gap[s].isZero(0);
       if (is_within && !acts) continue;
       block_.resize(static_cast<int>(on.size()), static_cast<int>(by.size()));
       for (std::size_t j = 0; j < by.size(); ++j) {
@@ -195,6 +201,11 @@ void ContactForces::AddTangent(const TrialConfiguration& trial, const SmoothCont
           if (is_within) {
             block_(static_cast<int>(i), static_cast<int>(j)) = value;
           } else {
+            if (has_friction) {
+              const double friction = on[i].load_map.dot(tangent.friction_by_gap[s]);
+              jacobian->one_sided.push_back(
+                  {jacobian->entries.size(), -c_ * friction * by[j].gap_change});
+            }
             jacobian->Add(on[i].index, by[j].index, value);
           }
         }

@@ -52,10 +52,12 @@ class ContactForces {
     std::size_t values;  // 3 × columns, column-major
   };
   // A velocity on which a contact depends: the load on its side that it feels, and the changes by
-  // it of the loads on A and on B, which are torque and force as in SmoothContactTangent.
+  // it of the loads on A and on B, which are torque and force as in SmoothContactTangent, and of
+  // the gap.
   struct Velocity {
     int index;
     Eigen::Vector<double, 6> load_map, changes[2];
+    double gap_change;
   };
   bool IsPosed(const Attachment& side) const {
     return side.block != kWorldBlock && blocks_.posed(side.block) != nullptr;

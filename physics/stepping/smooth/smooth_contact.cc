@@ -176,14 +176,18 @@ SmoothContactTangent DifferentiateContact(const SmoothContact& contact,
       by_arguments.col(0) * by_sides.gap + by_arguments.rightCols<3>() * velocity;
   if (with_sliding_basis) forces.leftCols<12>() += by_arguments.middleCols<3>(1) * by_sides.normal;
   forces.rightCols<3>() = by_arguments.rightCols<3>();
+  tangent.gap = by_sides.gap;
+  const Vector3d by_gap = by_arguments.col(0), friction_by_gap = by_gap - n.dot(by_gap) * n;
   for (const int s : {0, 1}) {
     SmoothContactTangent::Loads& loads = tangent.on[s];
     const double sign = s == 0 ? -1 : 1;
     loads.bottomRows<3>() = sign * forces;
+    tangent.friction_by_gap[s] << Vector3d::Zero(), sign * friction_by_gap;
     if (!(s == 0 ? point.a : point.b).is_on_frame()) {
       loads.topRows<3>().setZero();
       continue;
     }
+    tangent.friction_by_gap[s].head<3>() = sign * arm[s].cross(friction_by_gap);
     loads.topRows<3>() = sign * (CrossMatrix(arm[s]) * forces);
     loads.block<3, 12>(0, 0) -= sign * (CrossMatrix(force) * arms[s]);
   }

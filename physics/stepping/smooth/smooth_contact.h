@@ -60,6 +60,10 @@ SmoothContactForce CalcContactForce(const SmoothContact& contact, const TrialCon
 struct SmoothContactTangent {
   using Loads = Eigen::Matrix<double, 6, 15>;
   Loads on[2];
+  // Within them, the loads of friction that change with the normal force: their derivatives by the
+  // gap, and those of the gap by the directions of A, then of B.
+  Eigen::Vector<double, 6> friction_by_gap[2];
+  Eigen::Matrix<double, 1, 12> gap;
   ContactDerivatives::Turn turns[2];  // of the sides
   Eigen::Vector3d p_W;
 };

@@ -20,9 +20,16 @@ struct BlockSum {
     std::vector<int> places;
     std::vector<double> values;  // of u
   };
+  // A part of an entry that has no counterpart across the diagonal, such as the change of friction
+  // with the normal force. A symmetric approximation leaves it out.
+  struct OneSided {
+    std::size_t entry;  // index
+    double value;
+  };
   int size = 0;
   std::vector<Entry> entries;
   std::vector<Outer> outers;
+  std::vector<OneSided> one_sided;
 
   // For a factorisation: starts of the ranges in which unknowns form groups of three, such as the
   // velocities of a node. Ascending from 0.
@@ -38,6 +45,7 @@ struct BlockSum {
     size = new_size;
     entries.clear();
     outers.clear();
+    one_sided.clear();
     group_starts.assign(1, 0);
     num_last = 0;
     num_lasting = 0;

@@ -14,8 +14,6 @@ constexpr int kStrip = 32;
 // A pivot is replaced if it is below this fraction of the largest entry of its front's diagonal
 // block.
 constexpr double kSmallestPivot = 1e-13;
-// Number of groups up to which the order does not matter.
-constexpr int kMaxUnordered = 12;
 
 // Factors columns [begin, end) of `lower`, whose rows [begin, width) may be interchanged, and
 // interchanges them in all columns. Returns the number of replaced pivots, or −1 if a number is not
@@ -54,13 +52,8 @@ int FactorStrip(int begin, int end, int width, int height, double smallest, doub
 }  // namespace
 
 bool SparseLu::Factor(const BlockSum& A, std::span<const double> weights) {
-  const bool is_known =
-      A.size == size_ && A.num_last == num_last_ && A.num_lasting == num_lasting_ &&
-      A.group_starts == starts_ &&
-      std::ranges::equal(A.entries, places_, [](const BlockSum::Entry& entry, const auto& place) {
-        return entry.row == place.first && entry.column == place.second;
-      });
-  if (!is_known) Analyse(A);
+  pattern_->Set(A);
+  if (version_ != pattern_->version()) Analyse(A);
 
   std::ranges::fill(panels_, 0.0);
   for (std::size_t k = 0; k < A.entries.size(); ++k) {
@@ -76,10 +69,7 @@ bool SparseLu::Factor(const BlockSum& A, std::span<const double> weights) {
     AddUpdates(k, true);
     const Front at = front(k);
     if (at.width == 0) continue;
-    if (!FactorFront(at)) {
-      size_ = 0;  // nothing to solve with
-      return false;
-    }
+    if (!FactorFront(at)) return false;
     if (k == count || at.rows == 0) continue;
     double* update = updates_.data() + layout_.supernodes()[k].update;
     NegateProduct(at.rows, at.rows, at.width, at.lower + at.width, at.height, at.upper, at.rows,
@@ -90,34 +80,12 @@ bool SparseLu::Factor(const BlockSum& A, std::span<const double> weights) {
 }
 
 void SparseLu::Analyse(const BlockSum& A) {
-  size_ = A.size;
-  num_last_ = A.num_last;
-  num_lasting_ = A.num_lasting;
-  starts_ = A.group_starts;
-  places_.clear();
-  places_.reserve(A.entries.size());
-  for (const BlockSum::Entry& entry : A.entries) places_.emplace_back(entry.row, entry.column);
-
-  slot_.resize(size_);
-  padding_.clear();
-  int groups = 0;
-  for (std::size_t r = 0; r < starts_.size(); ++r) {
-    const int begin = starts_[r], end = r + 1 < starts_.size() ? starts_[r + 1] : size_;
-    for (int i = begin; i < end; ++i) slot_[i] = 3 * groups + (i - begin);
-    const int count = (end - begin + 2) / 3;
-    for (int slot = 3 * groups + (end - begin); slot < 3 * (groups + count); ++slot)
-      padding_.push_back(slot);
-    groups += count;
-  }
-  pattern_.num_nodes = groups;
-  pattern_ = MakePattern(A.entries);
-  FindOrder(A);
-
-  const int num_last = (num_last_ + 2) / 3;
+  version_ = pattern_->version();
+  const int groups = pattern_->pattern().num_nodes, num_last = (A.num_last + 2) / 3;
   std::vector<int> last(num_last), in_turn(num_last);
   std::iota(last.begin(), last.end(), groups - num_last);
   std::iota(in_turn.begin(), in_turn.end(), 0);
-  layout_.SetPattern(pattern_, order_);
+  layout_.SetPattern(pattern_->pattern(), pattern_->order());
   layout_.LayOut(last);
   layout_.Place(in_turn, false);
 
@@ -134,11 +102,12 @@ void SparseLu::Analyse(const BlockSum& A) {
   panels_.resize(first_.back());
   swaps_.resize(3 * std::size_t(groups));
 
-  offsets_.resize(places_.size());
+  const std::span places = pattern_->places();
+  offsets_.resize(places.size());
   Place place{};
   int row_group = -1, column_group = -1;
-  for (std::size_t k = 0; k < places_.size(); ++k) {
-    const int i = slot_[places_[k].first], j = slot_[places_[k].second];
+  for (std::size_t k = 0; k < places.size(); ++k) {
+    const int i = pattern_->slot(places[k].first), j = pattern_->slot(places[k].second);
     if (i / 3 != row_group || j / 3 != column_group) {
       row_group = i / 3;
       column_group = j / 3;
@@ -147,48 +116,8 @@ void SparseLu::Analyse(const BlockSum& A) {
     offsets_[k] = OffsetOf(place, i % 3, j % 3);
   }
   diagonal_of_padding_.clear();
-  for (const int slot : padding_)
+  for (const int slot : pattern_->padding())
     diagonal_of_padding_.push_back(OffsetOf(PlaceOf(slot / 3, slot / 3), slot % 3, slot % 3));
-}
-
-BlockPattern SparseLu::MakePattern(std::span<const BlockSum::Entry> entries) const {
-  const int groups = pattern_.num_nodes;
-  std::vector<std::pair<int, int>> pairs;  // column, row
-  for (int g = 0; g < groups; ++g) pairs.emplace_back(g, g);
-  for (const BlockSum::Entry& entry : entries) {
-    const std::pair<int, int> pair = std::minmax({slot_[entry.row] / 3, slot_[entry.column] / 3});
-    if (pair != pairs.back()) pairs.push_back(pair);
-  }
-  std::ranges::sort(pairs);
-  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
-  BlockPattern pattern;
-  pattern.num_nodes = groups;
-  pattern.column_starts.assign(groups + 1, 0);
-  pattern.rows.reserve(pairs.size());
-  for (const auto& [column, row] : pairs) {
-    ++pattern.column_starts[column + 1];
-    pattern.rows.push_back(row);
-  }
-  for (int g = 0; g < groups; ++g) pattern.column_starts[g + 1] += pattern.column_starts[g];
-  return pattern;
-}
-
-// Finds an order from the lasting entries alone, so that contacts that come and go need no new one.
-void SparseLu::FindOrder(const BlockSum& A) {
-  const int groups = pattern_.num_nodes;
-  const std::size_t count = num_lasting_ > 0 ? num_lasting_ : places_.size();
-  const std::span places = std::span(places_).first(count);
-  if (static_cast<int>(order_.size()) == groups && starts_ == ordered_starts_ &&
-      std::ranges::equal(places, ordered_places_))
-    return;
-  ordered_places_.assign(places.begin(), places.end());
-  ordered_starts_ = starts_;
-  if (groups <= kMaxUnordered) {
-    order_.resize(groups);
-    std::iota(order_.begin(), order_.end(), 0);
-    return;
-  }
-  order_ = FindEliminationOrder(MakePattern(std::span(A.entries).first(count)));
 }
 
 SparseLu::Place SparseLu::PlaceOf(int row_group, int column_group) const {
@@ -319,9 +248,12 @@ void SparseLu::AddUpdates(std::size_t supernode, bool to_panels) {
 
 void SparseLu::Solve(std::span<double> x) const {
   const std::size_t count = fronts().size();
-  x_.assign(3 * std::size_t(pattern_.num_nodes), 0.0);
-  const auto place = [&](int i) { return 3 * layout_.position(slot_[i] / 3) + slot_[i] % 3; };
-  for (int i = 0; i < size_; ++i) x_[place(i)] = x[i];
+  x_.assign(3 * std::size_t(pattern_->pattern().num_nodes), 0.0);
+  const auto place = [&](int i) {
+    const int slot = pattern_->slot(i);
+    return 3 * layout_.position(slot / 3) + slot % 3;
+  };
+  for (int i = 0; i < pattern_->num_unknowns(); ++i) x_[place(i)] = x[i];
   for (std::size_t k = 0; k < count; ++k) {
     const auto& node = fronts()[k];
     const Front f = front(k);
@@ -356,7 +288,7 @@ void SparseLu::Solve(std::span<double> x) const {
       for (int i = 0; i < j; ++i) own[i] -= own[j] * u[i];
     }
   }
-  for (int i = 0; i < size_; ++i) x[i] = x_[place(i)];
+  for (int i = 0; i < pattern_->num_unknowns(); ++i) x[i] = x_[place(i)];
 }
 
 }  // namespace pliant::solvers

@@ -1,11 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "solvers/linalg/lu/block_sum.h"
+#include "solvers/linalg/lu/grouped_pattern.h"
 #include "solvers/linalg/supernodes.h"
 
 namespace pliant::solvers {
@@ -15,6 +16,9 @@ namespace pliant::solvers {
 // replaced by small numbers, and solutions then need refinement. Bits do not depend on threads.
 class SparseLu {
  public:
+  // `pattern` must outlive this.
+  explicit SparseLu(GroupedPattern* pattern) : pattern_(pattern) {}
+
   // Factors A without its outer products, its rows multiplied by `weights` (an entry for each, or
   // none). Keeps the analysis while entries have the same places. False when a number is not
   // finite.
@@ -41,8 +45,6 @@ class SparseLu {
   };
 
   void Analyse(const BlockSum& A);
-  void FindOrder(const BlockSum& A);
-  BlockPattern MakePattern(std::span<const BlockSum::Entry> entries) const;
   Place PlaceOf(int row_group, int column_group) const;
   std::size_t OffsetOf(const Place& place, int i, int j) const;
   Front front(std::size_t supernode) const;
@@ -51,15 +53,8 @@ class SparseLu {
   void AddUpdates(std::size_t supernode, bool to_panels);
 
   // analysis
-  std::vector<std::pair<int, int>> places_;  // of the entries that were analysed
-  std::size_t num_lasting_ = 0;
-  std::vector<std::pair<int, int>> ordered_places_;  // of the entries that set the order
-  std::vector<int> starts_, ordered_starts_;         // of groups
-  int size_ = 0, num_last_ = 0;
-  std::vector<int> slot_;     // of each unknown: three times its group, and its place there
-  std::vector<int> padding_;  // slots without an unknown
-  BlockPattern pattern_;
-  std::vector<int> order_;
+  GroupedPattern* pattern_;
+  std::int64_t version_ = 0;  // of the pattern that was analysed
   SupernodeLayout layout_;
   std::vector<int> supernode_at_;     // of each position
   std::vector<std::size_t> first_;    // of each supernode's numbers, the root's last, and their end

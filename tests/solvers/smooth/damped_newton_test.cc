@@ -1,8 +1,12 @@
 #include "solvers/smooth/damped_newton.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <gtest/gtest.h>
+
+#include "tests/execute_on_threads.h"
 
 namespace pliant::solvers {
 namespace {
@@ -81,6 +85,96 @@ TEST_P(BothSolvers, SolveASystemWithAnOuterProduct) {
     chain.CalcResidual(x, r);
     for (const double ri : r) EXPECT_LE(std::abs(ri), 20 * options.tolerance) << w;
   }
+}
+
+// A grid of nodes of three unknowns on springs, with a cubic term. The Jacobian is symmetric but
+// for `skew`, and positive definite but for a negative `stiffness` without `cubic`.
+class Grid final : public SmoothSystem {
+ public:
+  Grid(double cubic, double stiffness, double skew)
+      : cubic_(cubic), stiffness_(stiffness), skew_(skew), x_(kSize) {}
+  int size() const override { return kSize; }
+  bool CalcResidual(std::span<const double> v, std::span<double> r) override {
+    x_.assign(v.begin(), v.end());
+    for (int i = 0; i < kSize; ++i) {
+      r[i] = cubic_ * x_[i] * x_[i] * x_[i] + x_[i] - 1 - i % 5;
+      ForNeighbours(i, [&](int j) {
+        r[i] += stiffness_ * (x_[i] - x_[j]) + (i < j ? skew_ : -skew_) * x_[j];
+      });
+    }
+    return true;
+  }
+  void CalcJacobian(BlockSum* jacobian) override {
+    for (int i = 0; i < kSize; ++i) {
+      double diagonal = 3 * cubic_ * x_[i] * x_[i] + 1;
+      ForNeighbours(i, [&](int j) {
+        diagonal += stiffness_;
+        jacobian->Add(i, j, -stiffness_ + (i < j ? skew_ : -skew_));
+      });
+      jacobian->Add(i, i, diagonal);
+    }
+  }
+
+ private:
+  static constexpr int kSide = 6, kSize = 3 * kSide * kSide * kSide;
+
+  template <typename F>
+  static void ForNeighbours(int i, const F& f) {
+    for (const int step : {3, 3 * kSide, 3 * kSide * kSide}) {
+      if (i / step % kSide > 0) f(i - step);
+      if (i / step % kSide + 1 < kSide) f(i + step);
+    }
+    if (i % 3 > 0) f(i - 1);
+    if (i % 3 < 2) f(i + 1);
+  }
+
+  double cubic_, stiffness_, skew_;
+  std::vector<double> x_;
+};
+
+// The symmetric part alone suffices, or with iterations, or is given up for LU factors, since it is
+// not definite or since the rest outweighs it.
+TEST_P(BothSolvers, SolveLargeSystemsThatAreSymmetricOrNot) {
+  for (const auto& [cubic, stiffness, skew] : std::initializer_list<std::array<double, 3>>{
+           {1, 2, 0}, {1, 2, 0.1}, {1, 2, 1}, {0, -2, 0.3}, {1, 0.1, 30}}) {
+    Grid grid(cubic, stiffness, skew);
+    const std::size_t n = grid.size();
+    std::vector<double> weights(n, 1.0);
+    for (std::size_t i = 0; i < n; i += 3) weights[i] = 0.5;
+    std::vector<double> x(n), r(n), first;
+    NewtonOptions options;
+    options.linear_solver = GetParam();
+    for (const int threads : {1, 2}) {
+      NewtonResult result;
+      std::ranges::fill(x, 0.0);
+      ExecuteOnThreads(threads,
+                       [&] { DampedNewton().Solve(&grid, weights, 10, options, x, &result); });
+      EXPECT_EQ(result.reason, StopReason::kConverged) << stiffness << ' ' << skew;
+      EXPECT_LE(result.iterations, 15) << stiffness << ' ' << skew;
+      if (first.empty()) first = x;
+      EXPECT_EQ(x, first);
+    }
+    grid.CalcResidual(x, r);
+    for (const double ri : r) EXPECT_LE(std::abs(ri), 20 * options.tolerance);
+  }
+}
+
+// What solves before the last Forget() found has no influence.
+TEST_P(BothSolvers, ForgetEarlierSolves) {
+  Grid skew(1, 0.1, 30), symmetric(1, 2, 0.1);
+  const std::size_t n = skew.size();
+  const std::vector<double> weights(n, 1.0);
+  NewtonOptions options;
+  options.linear_solver = GetParam();
+  std::vector<double> x(n, 0.0), y(n, 0.0);
+  NewtonResult result;
+  DampedNewton used;
+  used.Solve(&skew, weights, 10, options, x, &result);
+  used.Forget();
+  std::ranges::fill(x, 0.0);
+  used.Solve(&symmetric, weights, 10, options, x, &result);
+  DampedNewton().Solve(&symmetric, weights, 10, options, y, &result);
+  EXPECT_EQ(x, y);
 }
 
 INSTANTIATE_TEST_SUITE_P(Linear, BothSolvers,

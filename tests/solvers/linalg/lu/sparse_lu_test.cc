@@ -79,7 +79,8 @@ double SolveAndCalcError(const BlockSum& A, SparseLu* lu, std::span<const double
 
 TEST(SparseLu, SolvesGridsOfEverySize) {
   for (const int n : {1, 2, 3, 5, 8}) {
-    SparseLu lu;
+    GroupedPattern pattern;
+    SparseLu lu(&pattern);
     EXPECT_LT(SolveAndCalcError(MakeGrid(n, 6), &lu), 1e-12) << n;
     EXPECT_EQ(lu.num_replaced_pivots(), 0) << n;
   }
@@ -89,7 +90,8 @@ TEST(SparseLu, SolvesWithWeightedRows) {
   const BlockSum A = MakeGrid(4, 6);
   std::vector<double> weights(A.size);
   for (int i = 0; i < A.size; ++i) weights[i] = 1 + i % 5;
-  SparseLu lu;
+  GroupedPattern pattern;
+  SparseLu lu(&pattern);
   EXPECT_LT(SolveAndCalcError(A, &lu, weights), 1e-12);
 }
 
@@ -103,12 +105,14 @@ TEST(SparseLu, KeepsItsOrderWhenEntriesComeAndGo) {
       touching.Add(3 * 124 + i, j, 0.1 - i + 2 * j);
     }
   }
-  SparseLu lu;
+  GroupedPattern pattern;
+  SparseLu lu(&pattern);
   EXPECT_LT(SolveAndCalcError(grid, &lu), 1e-12);
   EXPECT_LT(SolveAndCalcError(touching, &lu), 1e-12);
   EXPECT_LT(SolveAndCalcError(grid, &lu), 1e-12);
   // the solution is that of a fresh object
-  SparseLu fresh;
+  GroupedPattern pattern_of_fresh;
+  SparseLu fresh(&pattern_of_fresh);
   EXPECT_TRUE(lu.Factor(touching, {}));
   EXPECT_TRUE(fresh.Factor(touching, {}));
   VectorXd x = MakeRightSide(grid.size), y = x;
@@ -126,7 +130,8 @@ TEST(SparseLu, InterchangesRowsWithinASupernode) {
     entry.row = 3 * (entry.row / 3) + (entry.row + 1) % 3;
     if (entry.row == entry.column) entry.value = 0;
   }
-  SparseLu lu;
+  GroupedPattern pattern;
+  SparseLu lu(&pattern);
   EXPECT_LT(SolveAndCalcError(A, &lu), 1e-10);
   EXPECT_EQ(lu.num_replaced_pivots(), 0);
 }
@@ -157,7 +162,8 @@ TEST(SparseLu, EliminatesConstraintsLast) {
     }
     A.Add(velocities + k, velocities + k, 1e-12);
   }
-  SparseLu lu;
+  GroupedPattern pattern;
+  SparseLu lu(&pattern);
   EXPECT_LT(SolveAndCalcError(A, &lu), 1e-11);
   EXPECT_EQ(lu.num_replaced_pivots(), 0);
 }
@@ -166,7 +172,8 @@ TEST(SparseLu, ReplacesPivotsThatVanishAndRefusesNumbersThatAreNotFinite) {
   BlockSum A = MakeGrid(2, 6);
   for (BlockSum::Entry& entry : A.entries)
     if (entry.row < 3) entry.value = 0;
-  SparseLu lu;
+  GroupedPattern pattern;
+  SparseLu lu(&pattern);
   EXPECT_TRUE(lu.Factor(A, {}));
   EXPECT_EQ(lu.num_replaced_pivots(), 3);
   A.entries.front().value = std::numeric_limits<double>::quiet_NaN();
@@ -178,7 +185,8 @@ TEST(SparseLu, HasTheBitsOfOneThread) {
   const BlockSum A = MakeGrid(14, 6);
   const auto solve = [&](int threads) {
     return ExecuteOnThreads(threads, [&] {
-      SparseLu lu;
+      GroupedPattern pattern;
+      SparseLu lu(&pattern);
       EXPECT_TRUE(lu.Factor(A, {}));
       VectorXd x = MakeRightSide(A.size);
       lu.Solve({x.data(), std::size_t(x.size())});
