@@ -77,6 +77,22 @@ class Posed {
     return error / size;
   }
 
+  // Largest |J_ij − J_ji|, with or without the one-sided parts, relative to the largest |J_ij|.
+  double CalcAsymmetry(bool with_one_sided) {
+    std::vector<double> r(balance_.size());
+    EXPECT_TRUE(balance_.CalcResidual(v_, r));
+    solvers::BlockSum jacobian;
+    jacobian.Clear(balance_.size());
+    balance_.CalcJacobian(&jacobian);
+    Eigen::MatrixXd J = Eigen::MatrixXd::Zero(balance_.size(), balance_.size());
+    for (const auto& entry : jacobian.entries) J(entry.row, entry.column) += entry.value;
+    for (const auto& part : jacobian.one_sided) {
+      const auto& entry = jacobian.entries[part.entry];
+      if (!with_one_sided) J(entry.row, entry.column) -= part.value;
+    }
+    return (J - J.transpose()).cwiseAbs().maxCoeff() / J.cwiseAbs().maxCoeff();
+  }
+
   std::vector<double>& v() { return v_; }
   int size() const { return balance_.size(); }
 
@@ -249,6 +265,25 @@ constraints:
   - {name: air, volume: {body: ball, cavity: true, law: IDEAL_GAS, gauge_pressure: 5.0e4}}
 )",
                       1);
+}
+
+// Friction changes with the normal force, but not the other way round. On a plane nothing else is
+// not symmetric.
+TEST(SmoothJacobian, OfASlidingBoxIsSymmetricButForItsOneSidedParts) {
+  Posed posed(R"(
+  - {name: ground, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
+  - name: soft
+    deformable:
+      mesh: {box: {size: [0.1, 0.1, 0.1]}, edge_length: 0.05}
+      pose: {position: [0, 0, 0.0505]}
+      velocity: {linear: [0.2, 0.1, 0], angular: [0.5, 0.3, 1]}
+      material: {model: NEO_HOOKEAN, youngs_modulus: 1.0e5, poissons_ratio: 0.3, density: 1000}
+      damping: {alpha: 0, beta: 0}
+)",
+              false, false);
+  EXPECT_GE(posed.num_touching(), 4);
+  EXPECT_GT(posed.CalcAsymmetry(true), 1e-3);
+  EXPECT_LT(posed.CalcAsymmetry(false), 1e-13);
 }
 
 TEST(SmoothJacobian, OfSoftBallsOnEachOther) {
