@@ -496,15 +496,17 @@ struct SapSolver::Workspace {
   }
 
   // Factors H in single precision and refines the direction in double precision, where a solution
-  // takes several iterations anyway. False, and not tried again in this problem, if refining takes
-  // too many products.
+  // takes several iterations anyway. False, and not tried again in this problem, if H is too small
+  // or too ill-conditioned for this.
   bool SolveInSingle(SapResult* result) {
-    if (!has_rough_guess_ || is_single_insufficient_ || !sparse_hessian_.FactorInSingle())
-      return false;
+    if (!has_rough_guess_ || is_single_insufficient_) return false;
+    const bool is_solved = sparse_hessian_.FactorInSingle() &&
+                           SolveByProducts(kSingleTolerance, kMaxSingleProducts, result);
+    is_single_insufficient_ = !is_solved;
+    if (!is_solved) return false;
     is_any_factored_ = true;
-    is_single_insufficient_ = !SolveByProducts(kSingleTolerance, kMaxSingleProducts, result);
-    result->factorisations += !is_single_insufficient_;
-    return !is_single_insufficient_;
+    ++result->factorisations;
+    return true;
   }
 
   // Returns ℓ′ along Δv, and ℓ″ in `curvature`; at α = 0 without that of the momentum terms.

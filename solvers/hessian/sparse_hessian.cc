@@ -395,7 +395,7 @@ bool SparseHessian::SolveIteratively(std::span<const double> b, double tolerance
 bool SparseHessian::FactorInSingle() {
   if (!single_pays_off_) {
     single_pays_off_ = SingleCholesky::PaysOff(pattern_, order_);
-    if (*single_pays_off_) single_factor_.SetPattern(&pattern_, order_);
+    if (*single_pays_off_) single_factor_.SetPattern(pattern_, order_);
   }
   is_single_ = *single_pays_off_ && single_factor_.Factor(matrix_);
   return is_single_;

@@ -16,16 +16,7 @@ constexpr double kMinOperations = 2e6;
 bool SymmetricFactor::Factor(const BlockSum& A) {
   if (A.num_last > 0) return false;
   pattern_->Set(A);
-  if (version_ != pattern_->version()) {
-    version_ = pattern_->version();
-    pays_off_ = TakesMoreOperations(pattern_->pattern(), pattern_->order(), kMinOperations);
-    if (!pays_off_) return false;
-    FindTargets();
-    matrix_.values.resize(9 * pattern_->pattern().rows.size());
-    factor_.SetPattern(&pattern_->pattern(), pattern_->order());
-    b_.assign(3 * std::size_t(pattern_->pattern().num_nodes), 0.0);
-    x_.resize(b_.size());
-  }
+  if (version_ != pattern_->version()) Analyse();
   if (!pays_off_) return false;
   std::ranges::fill(matrix_.values, 0.0);
   for (std::size_t k = 0; k < A.entries.size(); ++k) Add(k, A.entries[k].value);
@@ -41,6 +32,17 @@ void SymmetricFactor::Add(std::size_t entry, double value) {
   const Target& target = targets_[entry];
   matrix_.values[target.number] += 0.5 * value;
   if (target.mirrored >= 0) matrix_.values[target.mirrored] += 0.5 * value;
+}
+
+void SymmetricFactor::Analyse() {
+  version_ = pattern_->version();
+  pays_off_ = TakesMoreOperations(pattern_->pattern(), pattern_->order(), kMinOperations);
+  if (!pays_off_) return;
+  matrix_.values.resize(9 * pattern_->pattern().rows.size());
+  factor_.SetPattern(pattern_->pattern(), pattern_->order());
+  b_.assign(3 * std::size_t(pattern_->pattern().num_nodes), 0.0);
+  x_.resize(b_.size());
+  FindTargets();
 }
 
 void SymmetricFactor::FindTargets() {

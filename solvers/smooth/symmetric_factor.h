@@ -31,11 +31,12 @@ class SymmetricFactor {
   void Solve(std::span<double> x);
 
  private:
-  // Where an entry is added to the matrix: to one or two numbers of a block.
+  // An entry is added to one or two numbers of a block.
   struct Target {
     std::int32_t number, mirrored;  // −1: none
   };
 
+  void Analyse();
   void FindTargets();
   void Add(std::size_t entry, double value);
 

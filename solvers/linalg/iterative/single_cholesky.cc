@@ -34,8 +34,8 @@ bool SingleCholesky::PaysOff(const BlockPattern& pattern, std::span<const int> o
   return TakesMoreOperations(pattern, order, kMinOperations);
 }
 
-void SingleCholesky::SetPattern(const BlockPattern* pattern, std::span<const int> order) {
-  layout_.SetPattern(*pattern, order);
+void SingleCholesky::SetPattern(const BlockPattern& pattern, std::span<const int> order) {
+  layout_.SetPattern(pattern, order);
   layout_.LayOut({});
   layout_.Place({}, true);
 }

@@ -19,8 +19,7 @@ class SingleCholesky {
   // and to refine its solutions. order[k] is the node eliminated k-th.
   static bool PaysOff(const BlockPattern& pattern, std::span<const int> order);
 
-  // `pattern` must outlive later calls.
-  void SetPattern(const BlockPattern* pattern, std::span<const int> order);
+  void SetPattern(const BlockPattern& pattern, std::span<const int> order);
 
   // False if A is not positive definite in single precision, or its diagonal spans so many powers
   // of ten that numbers could underflow.

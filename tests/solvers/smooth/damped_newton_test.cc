@@ -159,7 +159,7 @@ TEST_P(BothSolvers, SolveLargeSystemsThatAreSymmetricOrNot) {
   }
 }
 
-// What solves before the last Forget() found has no influence.
+// Solutions do not depend on solves before the last Forget().
 TEST_P(BothSolvers, ForgetEarlierSolves) {
   Grid skew(1, 0.1, 30), symmetric(1, 2, 0.1);
   const std::size_t n = skew.size();

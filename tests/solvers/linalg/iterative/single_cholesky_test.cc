@@ -24,7 +24,7 @@ class SingleCholeskyTest : public ::testing::Test {
         order_(FindEliminationOrder(pattern_)),
         b_(kNumbers) {
     for (int i = 0; i < kNumbers; ++i) b_[i] = std::sin(i);
-    factor_.SetPattern(&pattern_, order_);
+    factor_.SetPattern(pattern_, order_);
   }
 
   // b − A x, relative to the largest number of b
@@ -93,7 +93,7 @@ TEST_F(SingleCholeskyTest, BitsDependOnTheMatrixAlone) {
   for (const int threads : {1, 2, 5}) {
     ExecuteOnThreads(threads, [&] {
       SingleCholesky factor;
-      factor.SetPattern(&pattern_, order_);
+      factor.SetPattern(pattern_, order_);
       std::vector<double> x(kNumbers);
       // earlier factorisations have no influence
       ASSERT_TRUE(factor.Factor(MakeSprings(pattern_, 0.5)));
