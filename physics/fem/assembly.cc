@@ -1,6 +1,7 @@
 #include "physics/fem/assembly.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 
@@ -261,27 +262,33 @@ double AssembleNonlinear(const FemModel& model, std::span<const double> q,
                          std::span<const Lane> pressure, double h, double scale, Tangent tangent,
                          FemModel::Deformation* at, solvers::BlockMatrix* A,
                          std::vector<double>* residual) {
-  Lane energy{};
-  MaterialResponse response;
   model.CalcDeformation(q, at);
-  at->projected = 0;
   if (tangent != Tangent::kNone && model.dilatation.has_value())
     AddPatchStiffness(model, scale, at, A);
-  for (std::size_t k = 0; k < model.elements.nonlinear.size(); ++k) {
-    const int b = model.elements.num_quadratic + static_cast<int>(k);
-    const ElementBatch& batch = model.elements.batches[b];
-    model.Respond(k, *at, tangent, &response);
-    if (!pressure.empty()) AddPressure(pressure[b], at->F[k], tangent, &response);
-    energy += batch.volume * response.energy;
-    AddForces(batch, response.stress, h, residual);
-    if (tangent == Tangent::kNone) continue;
+  std::atomic<int> projected = 0;
+  const Lane energy = model.rest->nonlinear_stages.Sum([&](int begin, int end) {
+    Lane sum{};
+    MaterialResponse response;
+    int of_stretch = 0;
+    for (int k = begin; k < end; ++k) {
+      const int b = model.elements.num_quadratic + k;
+      const ElementBatch& batch = model.elements.batches[b];
+      model.Respond(k, *at, tangent, &response);
+      if (!pressure.empty()) AddPressure(pressure[b], at->F[k], tangent, &response);
+      sum += batch.volume * response.energy;
+      AddForces(batch, response.stress, h, residual);
+      if (tangent == Tangent::kNone) continue;
 
-    if (tangent == Tangent::kConvex) {
-      for (int l = 0; l < kLanes; ++l)
-        at->projected += batch.volume[l] > 0 && (response.projected >> l & 1) != 0;
+      if (tangent == Tangent::kConvex) {
+        for (int l = 0; l < kLanes; ++l)
+          of_stretch += batch.volume[l] > 0 && (response.projected >> l & 1) != 0;
+      }
+      AddStiffness(model, b, response.tangent, scale, A);
     }
-    AddStiffness(model, b, response.tangent, scale, A);
-  }
+    projected += of_stretch;
+    return sum;
+  });
+  at->projected = projected;
   return energy[0] + energy[1] + energy[2] + energy[3];
 }
 
@@ -291,34 +298,36 @@ double AssembleExactCorotational(const FemModel& model, std::span<const double> 
                                  std::vector<double>* residual) {
   static const Material* const corotational = FindMaterial("COROTATIONAL");
   static const Material* const linear = FindMaterial("LINEAR");
-  Lane energy{};
-  MaterialResponse turned{}, still{};
-  for (int b = 0; b < model.elements.num_quadratic; ++b) {
-    const ElementBatch& batch = model.elements.batches[b];
-    const LaneMatrix3 F = model.CalcDeformation(batch, q);
-    const Lane sum = batch.lame_lambda + batch.lame_mu;
-    const Lane parameters[kMaxParameters] = {
-        batch.lame_mu * (3 * batch.lame_lambda + 2 * batch.lame_mu) / sum,
-        batch.lame_lambda / (2 * sum)};
-    const bool turns = Any(batch.corotates > 0.5), stays = Any(batch.corotates < 0.5);
-    if (turns) corotational->Respond(parameters, F, tangent, &turned);
-    if (stays) linear->Respond(parameters, F, tangent, &still);
-    MaterialResponse response = turns ? turned : still;
-    if (turns && stays) {
-      const auto does = batch.corotates > 0.5;
-      response.energy = does ? turned.energy : still.energy;
-      for (int i = 0; i < 9; ++i) response.stress[i] = does ? turned.stress[i] : still.stress[i];
-      if (tangent != Tangent::kNone) {
-        for (int i = 0; i < 81; ++i)
-          response.tangent[i] = does ? turned.tangent[i] : still.tangent[i];
+  const Lane energy = model.rest->stages.Sum([&](int begin, int end) {
+    Lane sum{};
+    MaterialResponse turned{}, still{};
+    for (int b = begin; b < end; ++b) {
+      const ElementBatch& batch = model.elements.batches[b];
+      const LaneMatrix3 F = model.CalcDeformation(batch, q);
+      const Lane moduli = batch.lame_lambda + batch.lame_mu;
+      const Lane parameters[kMaxParameters] = {
+          batch.lame_mu * (3 * batch.lame_lambda + 2 * batch.lame_mu) / moduli,
+          batch.lame_lambda / (2 * moduli)};
+      const bool turns = Any(batch.corotates > 0.5), stays = Any(batch.corotates < 0.5);
+      if (turns) corotational->Respond(parameters, F, tangent, &turned);
+      if (stays) linear->Respond(parameters, F, tangent, &still);
+      MaterialResponse response = turns ? turned : still;
+      if (turns && stays) {
+        const auto does = batch.corotates > 0.5;
+        response.energy = does ? turned.energy : still.energy;
+        for (int i = 0; i < 9; ++i) response.stress[i] = does ? turned.stress[i] : still.stress[i];
+        if (tangent != Tangent::kNone) {
+          for (int i = 0; i < 81; ++i)
+            response.tangent[i] = does ? turned.tangent[i] : still.tangent[i];
+        }
       }
+      if (!pressure.empty()) AddPressure(pressure[b], F, tangent, &response);
+      sum += batch.volume * response.energy;
+      AddForces(batch, response.stress, h, residual);
+      if (tangent != Tangent::kNone) AddStiffness(model, b, response.tangent, scale, A);
     }
-    if (!pressure.empty()) AddPressure(pressure[b], F, tangent, &response);
-    energy += batch.volume * response.energy;
-    AddForces(batch, response.stress, h, residual);
-    if (tangent == Tangent::kNone) continue;
-    AddStiffness(model, b, response.tangent, scale, A);
-  }
+    return sum;
+  });
   return energy[0] + energy[1] + energy[2] + energy[3];
 }
 
@@ -370,14 +379,15 @@ Lane Dot(const Lane x[3], const Lane y[3]) {
 
 void StrainRateDamping::AddForces(const FemModel& model, std::span<const double> q,
                                   std::span<const double> v, std::vector<double>* residual) const {
-  for (std::size_t b = 0; b < viscosities_.size(); ++b) {
+  if (is_zero()) return;
+  model.ForEachBatch([&](int b) {
     const ElementBatch& batch = model.elements.batches[b];
     const LaneMatrix3 F = model.CalcDeformation(batch, q);
     const LaneMatrix3 S = CalcViscousStress(viscosities_[b], F, CalcGradient(batch, v));
     LaneMatrix3 P;
     for (int c = 0; c < 3; ++c) Multiply(F, &S[3 * c], &P[3 * c]);
     physics::AddForces(batch, P, 1, residual);
-  }
+  });
 }
 
 // If node d moves by m x and its velocity changes by c x, F changes by m x G_dᵀ, F' by c x G_dᵀ and
@@ -388,7 +398,7 @@ void StrainRateDamping::Differentiate(const FemModel& model, std::span<const dou
                                       std::span<const double> v, double c, double move,
                                       solvers::BlockMatrix* lower,
                                       solvers::BlockMatrix* upper) const {
-  for (std::size_t b = 0; b < viscosities_.size(); ++b) {
+  model.ForEachBatch([&](int b) {
     const ElementBatch& batch = model.elements.batches[b];
     const LaneMatrix3 F = model.CalcDeformation(batch, q), rate = CalcGradient(batch, v);
     const LaneMatrix3 S = CalcViscousStress(viscosities_[b], F, rate);
@@ -421,7 +431,7 @@ void StrainRateDamping::Differentiate(const FemModel& model, std::span<const dou
       if (model.parameters.plane_strain) ProjectStiffness(model.plane_normal, &block);
       return block;
     };
-    const int* slot = SlotsOf(model, static_cast<int>(b));
+    const int* slot = SlotsOf(model, b);
     for (int a = 0; a < 4; ++a) {
       for (int d = 0; d <= a; ++d, slot += kLanes) {
         AddBlock(block_of(a, d), slot, lower);
@@ -432,7 +442,7 @@ void StrainRateDamping::Differentiate(const FemModel& model, std::span<const dou
         AddBlock(transposed, slot, upper);
       }
     }
-  }
+  });
 }
 
 }  // namespace pliant::physics

@@ -14,7 +14,8 @@ constexpr int kMaxStages = 64;
 
 }  // namespace
 
-ElementStages::ElementStages(std::span<const ElementBatch> batches, int count, int num_nodes) {
+ElementStages::ElementStages(std::span<const ElementBatch> batches, int num_nodes) {
+  const int count = static_cast<int>(batches.size());
   stretches_ = {{0, count}};
   stage_starts_ = {0, 1};
   if (count < kMinParallelBatches) return;

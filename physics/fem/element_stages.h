@@ -17,21 +17,23 @@ class ElementStages {
     int begin, end;  // batches
   };
 
-  // Covers the first `count` batches; a small count gives a single stretch.
-  ElementStages(std::span<const ElementBatch> batches, int count, int num_nodes);
+  // A few batches give a single stretch.
+  ElementStages(std::span<const ElementBatch> batches, int num_nodes);
 
   // Calls f(begin, end) for every stretch, in parallel within a stage.
   template <typename F>
   void ForEach(const F& f) const {
-    for (int stage = 0; stage < num_stages(); ++stage) {
-      const std::span<const Stretch> all = stretches(stage);
-      if (all.size() == 1) {
-        f(all[0].begin, all[0].end);
-      } else {
-        solvers::ParallelForWithin(static_cast<int>(all.size()), 1,
-                                   [&](int i) { f(all[i].begin, all[i].end); });
-      }
-    }
+    ForEachNumbered([&](int, int begin, int end) { f(begin, end); });
+  }
+  // Returns the sum of f(begin, end) over all stretches.
+  template <typename F>
+  Lane Sum(const F& f) const {
+    if (num_stretches() == 1) return f(stretches_[0].begin, stretches_[0].end);
+    std::vector<Lane> parts(num_stretches());
+    ForEachNumbered([&](int k, int begin, int end) { parts[k] = f(begin, end); });
+    Lane sum = parts[0];
+    for (std::size_t k = 1; k < parts.size(); ++k) sum += parts[k];
+    return sum;
   }
 
   int num_stages() const { return static_cast<int>(stage_starts_.size()) - 1; }
@@ -42,6 +44,22 @@ class ElementStages {
   int num_stretches() const { return static_cast<int>(stretches_.size()); }
 
  private:
+  template <typename F>
+  void ForEachNumbered(const F& f) const {
+    for (int stage = 0; stage < num_stages(); ++stage) {
+      const int first = stage_starts_[stage];
+      const auto call = [&](int i) {
+        f(first + i, stretches_[first + i].begin, stretches_[first + i].end);
+      };
+      const int count = stage_starts_[stage + 1] - first;
+      if (count == 1) {
+        call(0);
+      } else {
+        solvers::ParallelForWithin(count, 1, call);
+      }
+    }
+  }
+
   std::vector<Stretch> stretches_;
   std::vector<int> stage_starts_;
 };

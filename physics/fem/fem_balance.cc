@@ -158,6 +158,15 @@ class FemBalance final : public ForceBalance {
     if (c > 0) AddVolumeColumns(first, jacobian);
   }
 
+  void CalcMassDiagonal(const SpatialColumns&, std::span<double> diagonal) override {
+    for (int j = 0; j < model_->num_nodes; ++j) {
+      const bool is_fixed = model_->prescribed_index[j] >= 0;
+      // the first block of each column is that of the diagonal
+      const double m = is_fixed ? 1 : mass_[model_->pattern.column_starts[j]];
+      std::fill_n(&diagonal[3 * std::size_t(j)], 3, m);
+    }
+  }
+
   void StoreInternals(std::vector<double>* internals) const override {
     if (!gauges_.empty()) *internals = gauges_;
   }

@@ -36,8 +36,10 @@ solvers::BlockPattern MakePattern(const FemParameters& parameters,
 
 FemRestShape::FemRestShape(const FemParameters& parameters)
     : elements(MakeElementBatches(parameters)),
-      stages(elements.batches, elements.num_quadratic,
+      stages(std::span(elements.batches).first(elements.num_quadratic),
              static_cast<int>(parameters.mesh.vertices.size())),
+      nonlinear_stages(std::span(elements.batches).subspan(elements.num_quadratic),
+                       static_cast<int>(parameters.mesh.vertices.size())),
       dilatation(MakeDilatation(parameters, elements)),
       pattern(MakePattern(parameters, dilatation)),
       node_mass(parameters.mesh.vertices.size(), 0.0),
@@ -138,7 +140,8 @@ void FemModel::CopyGauges(const BlockState& state, std::vector<double>* gauges) 
 
 void FemModel::MultiplyMass(std::span<const double> x, std::span<double> y) const {
   std::fill(y.begin(), y.end(), 0.0);
-  for (const ElementBatch& batch : elements.batches) {
+  ForEachBatch([&](int b) {
+    const ElementBatch& batch = elements.batches[b];
     for (int l = 0; l < kLanes; ++l) {
       const double m = batch.density[l] * batch.volume[l] / 20;
       for (int r = 0; r < 3; ++r) {
@@ -147,7 +150,7 @@ void FemModel::MultiplyMass(std::span<const double> x, std::span<double> y) cons
         for (const int node : batch.nodes[l]) y[3 * node + r] += m * (sum + x[3 * node + r]);
       }
     }
-  }
+  });
 }
 
 double FemModel::CalcKineticEnergy(std::span<const double> v) const {
@@ -182,9 +185,10 @@ LaneMatrix3 FemModel::CalcDeformation(const ElementBatch& batch, std::span<const
 
 void FemModel::CalcDeformation(std::span<const double> q, Deformation* at) const {
   const std::size_t first = elements.num_quadratic;
-  at->F.clear();
-  for (std::size_t k = 0; k < elements.nonlinear.size(); ++k)
-    at->F.push_back(CalcDeformation(elements.batches[first + k], q));
+  at->F.resize(elements.nonlinear.size());
+  rest->nonlinear_stages.ForEach([&](int begin, int end) {
+    for (int k = begin; k < end; ++k) at->F[k] = CalcDeformation(elements.batches[first + k], q);
+  });
   if (dilatation.has_value()) dilatation->CalcRatios(at->F, &at->ratios);
 }
 

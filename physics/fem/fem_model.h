@@ -38,6 +38,7 @@ struct FemRestShape {
 
   ElementBatches elements;
   ElementStages stages;                      // of the quadratic ones
+  ElementStages nonlinear_stages;            // of the others, counted from the first of them
   std::optional<MeanDilatation> dilatation;  // of the nonlinear ones
   solvers::BlockPattern pattern;
   // Block of the matrix to which each element's 3 × 3 block is added, by batch, pair (a ≥ c) and
@@ -82,6 +83,18 @@ struct FemModel {
 
   // True if the momentum balance of a step is linear in the velocities.
   bool is_linear() const { return elements.nonlinear.empty() && volumes.empty(); }
+
+  // Calls f(b) for every batch; in parallel for those that share no node.
+  template <typename F>
+  void ForEachBatch(const F& f) const {
+    const auto call = [&](int begin, int end) {
+      for (int b = begin; b < end; ++b) f(b);
+    };
+    rest->stages.ForEach(call);
+    rest->nonlinear_stages.ForEach([&](int begin, int end) {
+      call(elements.num_quadratic + begin, elements.num_quadratic + end);
+    });
+  }
 
   double CalcKineticEnergy(std::span<const double> v) const;  // ½ v·M v [J]
 

@@ -79,6 +79,9 @@ class ForceBalance {
   // `first`.
   virtual void AddJacobian(double c, std::span<const double> a, const SpatialColumns& wrenches,
                            int first, solvers::BlockSum* jacobian) = 0;
+  // Computes the diagonal of M(q) at the point where the block is placed; 1 for prescribed
+  // velocities. `wrenches` as for AddJacobian.
+  virtual void CalcMassDiagonal(const SpatialColumns& wrenches, std::span<double> diagonal);
   virtual void CalcFrameDerivatives(int /*frame*/, FrameDerivatives* /*derivatives*/) const {}
 
   // Stores the block's internals at the end of the step; by default they do not change.

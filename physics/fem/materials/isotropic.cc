@@ -147,17 +147,4 @@ void IsotropicMaterial::DividePairs(const Lane s[3], PrincipalResponse* r) {
   }
 }
 
-void IsotropicMaterial::DifferentiateNeoHookean(Lane mu, Lane pressure, Lane D, const Lane s[3],
-                                                PrincipalResponse* r) {
-  const Lane cofactor[3] = {s[1] * s[2], s[2] * s[0], s[0] * s[1]};
-  for (int k = 0; k < 3; ++k) {
-    const int i = (k + 1) % 3, j = (k + 2) % 3;
-    r->stress[k] = mu * s[k] + pressure * cofactor[k];
-    r->stiffness[k][k] = mu + D * cofactor[k] * cofactor[k];
-    r->stiffness[i][j] = r->stiffness[j][i] = D * cofactor[i] * cofactor[j] + pressure * s[k];
-    r->shear[k] = mu - pressure * s[k];
-    r->spin[k] = mu + pressure * s[k];
-  }
-}
-
 }  // namespace pliant::physics

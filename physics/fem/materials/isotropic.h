@@ -38,15 +38,9 @@ class IsotropicMaterial : public Material {
   // them: exact up to rounding where the stretches differ, to 1e-9 where they nearly coincide.
   static void DividePairs(const Lane s[3], PrincipalResponse* r);
 
-  // Computes everything but the energy for Ψ = μ/2 (s·s − 3) + U(J), J = s₁ s₂ s₃, with
-  // pressure = U′(J) and D = U″(J) [Pa].
-  static void DifferentiateNeoHookean(Lane mu, Lane pressure, Lane D, const Lane s[3],
-                                      PrincipalResponse* r);
-
- private:
   // `mean`: null, or J̄
-  void RespondTo(const Lane* p, const LaneMatrix3& F, const Lane* mean, Tangent tangent,
-                 MaterialResponse* response) const;
+  virtual void RespondTo(const Lane* p, const LaneMatrix3& F, const Lane* mean, Tangent tangent,
+                         MaterialResponse* response) const;
 };
 
 }  // namespace pliant::physics

@@ -1,4 +1,4 @@
-#include "physics/fem/materials/isotropic.h"
+#include "physics/fem/materials/compressible_neo_hookean.h"
 #include "physics/spatial/log.h"
 
 namespace pliant::physics {
@@ -15,26 +15,24 @@ Lane CalcLogOf(const Lane& x) {
   return _mm256_loadu_pd(logs);
 }
 
-// Neo-Hookean material with the logarithm, of larionov2023's solids: Ψ = μ/2 (s·s − 3) − μ ln J +
-// λ/2 (ln J)², J = s₁ s₂ s₃. Resistance grows steeply as an element becomes flat, until J falls
-// below kMinLogRatio.
-class LogNeoHookean final : public IsotropicMaterial {
+// Neo-Hookean material with the logarithm, of larionov2023's solids: Ψ = μ/2 (F·F − 3) − μ ln J +
+// λ/2 (ln J)². Resistance grows steeply as an element becomes flat, until J falls below
+// kMinLogRatio.
+class LogNeoHookean final : public CompressibleNeoHookean {
  public:
   std::string_view name() const override { return "LOG_NEO_HOOKEAN"; }
   std::span<const MaterialParameter> parameters() const override { return YoungAndPoisson(); }
 
  protected:
-  void RespondToStretches(const Lane* p, const Lane s[3], PrincipalResponse* r) const override {
+  Lane CalcShearModulus(const Lane* p) const override { return CalcLame(p).mu; }
+  VolumeResponse RespondToVolume(const Lane* p, const Lane& J) const override {
     const auto [mu, lambda] = CalcLame(p);
-    const Lane J = s[0] * s[1] * s[2];
     const auto is_small = J < kMinLogRatio;
     const Lane at = is_small ? Splat(kMinLogRatio) : J, log = CalcLogOf(at);
     const Lane slope = lambda * log - mu;  // derivative of the volumetric energy by ln J
     const Lane pressure = slope / at;
-    const Lane D = is_small ? Splat(0) : (lambda - slope) / (at * at);
-    r->energy = 0.5 * mu * (s[0] * s[0] + s[1] * s[1] + s[2] * s[2] - 3) +
-                (0.5 * lambda * log - mu) * log + pressure * (J - at);
-    DifferentiateNeoHookean(mu, pressure, D, s, r);
+    return {(0.5 * lambda * log - mu) * log + pressure * (J - at), pressure,
+            is_small ? Splat(0) : (lambda - slope) / (at * at)};
   }
 };
 

@@ -1,12 +1,12 @@
-#include "physics/fem/materials/isotropic.h"
+#include "physics/fem/materials/compressible_neo_hookean.h"
 
 namespace pliant::physics {
 namespace {
 
-// Stable neo-Hookean material without the logarithm: Ψ = μ/2 (s·s − 3) + (λ + μ)/2 (J − α)² −
-// const, J = s₁ s₂ s₃. α = 1 + μ/(λ + μ) makes F = I the rest state, with Lamé's moduli there. The
-// energy is polynomial, so inverted elements recover.
-class NeoHookean final : public IsotropicMaterial {
+// Stable neo-Hookean material without the logarithm: Ψ = μ/2 (F·F − 3) + (λ + μ)/2 (J − α)² −
+// const. α = 1 + μ/(λ + μ) makes F = I the rest state, with Lamé's moduli there. The energy is
+// polynomial, so inverted elements recover.
+class NeoHookean final : public CompressibleNeoHookean {
  public:
   std::string_view name() const override { return "NEO_HOOKEAN"; }
   std::span<const MaterialParameter> parameters() const override { return YoungAndPoisson(); }
@@ -16,14 +16,11 @@ class NeoHookean final : public IsotropicMaterial {
   }
 
  protected:
-  void RespondToStretches(const Lane* p, const Lane s[3], PrincipalResponse* r) const override {
+  Lane CalcShearModulus(const Lane* p) const override { return CalcLame(p).mu; }
+  VolumeResponse RespondToVolume(const Lane* p, const Lane& J) const override {
     const auto [mu, lambda] = CalcLame(p);
     const Lane D = lambda + mu, rest = mu / D;
-    const Lane J = s[0] * s[1] * s[2];
-    const Lane pressure = D * (J - 1 - rest);
-    r->energy = 0.5 * mu * (s[0] * s[0] + s[1] * s[1] + s[2] * s[2] - 3) +
-                0.5 * D * ((J - 1) * (J - 1) - 2 * rest * (J - 1));
-    DifferentiateNeoHookean(mu, pressure, D, s, r);
+    return {0.5 * D * ((J - 1) * (J - 1) - 2 * rest * (J - 1)), D * (J - 1 - rest), D};
   }
 };
 

@@ -66,10 +66,8 @@ void SmoothBalance::StartStage(std::span<const double> q_hat, std::span<const do
   time_ = time;
 
   // weights from the mass at (q̂, v̂)
-  BlockSum mass;
-  mass.Clear(num_velocities());
+  weights_.assign(size(), 0.0);
   x_.assign(num_velocities(), 0.0);
-  a_.assign(num_velocities(), 0.0);
   v_.assign(v_hat.begin(), v_hat.end());
   q_.assign(q_hat.begin(), q_hat.end());
   for (int b = 0; b < blocks_.count(); ++b) {
@@ -77,12 +75,8 @@ void SmoothBalance::StartStage(std::span<const double> q_hat, std::span<const do
     blocks_.balance(b).Place(time, blocks_.VelocitiesOf(b, x_), blocks_.PositionsOf(b, q_),
                              blocks_.VelocitiesOf(b, v_));
     wrenches_[b].setZero();
-    blocks_.balance(b).AddJacobian(0, blocks_.VelocitiesOf(b, a_), wrenches_[b],
-                                   blocks_.first_of(b), &mass);
+    blocks_.balance(b).CalcMassDiagonal(wrenches_[b], blocks_.VelocitiesOf(b, weights_));
   }
-  weights_.assign(size(), 0.0);
-  for (const BlockSum::Entry& entry : mass.entries)
-    if (entry.row == entry.column) weights_[entry.row] += entry.value;
   for (int i = 0; i < num_velocities(); ++i)
     weights_[i] = weights_[i] > 0 ? 1 / std::sqrt(weights_[i]) : 1;
   rows_.SetWeights(weights_);
@@ -129,9 +123,13 @@ bool SmoothBalance::CalcResidual(std::span<const double> v, std::span<double> r)
 }
 
 bool SmoothBalance::CalcForces(std::span<const double> a, std::span<double> r) {
+  return AddContactsAndRows(r) && AddForcesOfBlocks(a, r);
+}
+
+// Sets r to the impulses of contacts on nodes and of rows. Blocks receive wrenches on frames.
+bool SmoothBalance::AddContactsAndRows(std::span<double> r) {
   std::ranges::fill(r, 0.0);
   status_ = absl::OkStatus();
-  // r starts with −c f of forces on nodes and along rows; blocks receive wrenches on frames
   squares_ = 0;
   if (!contacts_.Add(configuration(), c_, weights_, r, wrenches_, &squares_)) return false;
   if (!rows_.is_empty()) {
@@ -139,6 +137,10 @@ bool SmoothBalance::CalcForces(std::span<const double> a, std::span<double> r) {
     CalcTravel(travel_);
     squares_ += rows_.Add({c_, time_, v_, travel_, p_}, r);
   }
+  return true;
+}
+
+bool SmoothBalance::AddForcesOfBlocks(std::span<const double> a, std::span<double> r) {
   for (int b = 0; b < blocks_.count(); ++b) {
     const std::span<double> of_block = blocks_.VelocitiesOf(b, r);
     if (!blocks_.is_awake(b)) {
@@ -238,7 +240,7 @@ void SmoothBalance::GroupUnknowns(BlockSum* jacobian) const {
   jacobian->num_last = rows_.num_impulses();
 }
 
-bool SmoothBalance::CalcStartForces() {
+bool SmoothBalance::CalcStartForces(bool of_blocks) {
   // r = −c f with c = 1 s, at x = 0
   start_residual_.resize(size());
   std::vector<double> v(v_start());
@@ -247,7 +249,7 @@ bool SmoothBalance::CalcStartForces() {
   PlaceAll(v);
   c_ = 1;
   a_.assign(num_velocities(), 0.0);
-  return CalcForces(a_, start_residual_);
+  return of_blocks ? CalcForces(a_, start_residual_) : AddContactsAndRows(start_residual_);
 }
 
 bool SmoothBalance::CalcStartAccelerations(solvers::DampedNewton* solver, std::vector<double>* a) {

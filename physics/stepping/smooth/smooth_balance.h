@@ -44,9 +44,9 @@ class SmoothBalance final : public solvers::SmoothSystem {
 
   // Places all blocks at v, without forces.
   void PlaceAll(std::span<const double> v);
-  // Forces at the start of the step, for contact_forces() and row_forces(). Needs StartStage with
-  // c = 0.
-  bool CalcStartForces();
+  // Forces at the start of the step, for contact_forces() and row_forces(), and those `of_blocks`
+  // for CalcStartAccelerations. Needs StartStage with c = 0.
+  bool CalcStartForces(bool of_blocks);
 
   int size() const override { return num_velocities() + rows_.num_impulses(); }
   int num_velocities() const { return blocks_.num_velocities(); }
@@ -92,6 +92,8 @@ class SmoothBalance final : public solvers::SmoothSystem {
 
  private:
   bool CalcForces(std::span<const double> a, std::span<double> r);
+  bool AddContactsAndRows(std::span<double> r);
+  bool AddForcesOfBlocks(std::span<const double> a, std::span<double> r);
   void GroupUnknowns(solvers::BlockSum* jacobian) const;
   void AddBlocks(double c, std::span<const double> a, solvers::BlockSum* jacobian);
   double CalcRounding(const solvers::BlockSum& jacobian) const;

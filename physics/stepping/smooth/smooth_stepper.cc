@@ -170,13 +170,14 @@ class SmoothStepper final : public Stepper {
           if (options_.contact_at_end) contact.weight = 0;
         }
         if (is_lagged) Lag(balance_.configuration());
-        if (!balance_.CalcStartForces()) return FailStep();
+        if (!balance_.CalcStartForces(rule.uses_start())) return FailStep();
         start_gaps_.clear();
         for (const SmoothContactForce& force : balance_.contact_forces())
           start_gaps_.push_back(force.gap);
         start_limit_gap_ = balance_.smallest_limit_gap();
-        // stiffer contacts store no more than in the last step
-        start_energy_ = balance_.CalcStoredEnergy() * state.smooth.stiffening / stiffening;
+        // Contacts that become stiffer in this step store more from its start. That is no gain of
+        // the step: shorter ones would not avoid it.
+        start_energy_ = balance_.CalcStoredEnergy();
         start.a.assign(balance_.num_velocities(), 0.0);
         if (rule.uses_start() && !balance_.CalcStartAccelerations(&solver_, &start.a))
           return FailAtBlock(model_, 0, absl::InternalError("accelerations are not finite"));

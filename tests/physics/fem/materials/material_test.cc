@@ -168,6 +168,19 @@ TEST_P(EveryMaterial, TangentIsTheDerivativeOfTheStress) {
   }
 }
 
+TEST_P(EveryMaterial, HasTheSameEnergyAndStressWhateverTangentIsAskedFor) {
+  for (int trial = 0; trial < 200; ++trial) {
+    const Matrix3d F = RandomDeformation(trial % 2 == 1, &random_);
+    const Point exact = sample_.At(F);
+    for (const Tangent tangent : {Tangent::kNone, Tangent::kConvex, Tangent::kDamping}) {
+      const Point at = sample_.At(F, tangent);
+      const double stiffness = sample_.stiffness();
+      EXPECT_NEAR(at.energy, exact.energy, 1e-13 * (stiffness + exact.energy)) << F;
+      EXPECT_LT((at.stress - exact.stress).norm(), 1e-13 * (stiffness + exact.stress.norm())) << F;
+    }
+  }
+}
+
 TEST_P(EveryMaterial, ConvexTangentHasNoNegativeEigenvalueAndKeepsThePositiveOnes) {
   int indefinite = 0;
   for (int trial = 0; trial < 200; ++trial) {
