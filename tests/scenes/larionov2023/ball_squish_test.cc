@@ -51,6 +51,20 @@ TEST(BallSquish, LosesHardlyAnyVolumeWithMatterAHundredTimesStiffer) {
   EXPECT_NEAR(loss, ReadNumber(world, "pressure") / 1.01325e7, 1e-9);
 }
 
+// Stiffer contacts store more energy than the steps of this slow motion may gain, which halves of
+// such a step would not avoid.
+TEST(BallSquish, DividesNoStepInWhichContactsBecomeStiffer) {
+  World world = LoadSquish(kAirLike, kCoarse, 0.001);
+  CompromiseCounts total;
+  while (world.state().time < kSqueezed) {
+    RunUntil(world.state().time + 0.001, &world);
+    total.Add(world.report().compromises);
+  }
+  EXPECT_GT(total[Compromise::kStiffened], 0);
+  EXPECT_EQ(total[Compromise::kHalved], 0);
+  EXPECT_EQ(total[Compromise::kHalvedInVain], 0);
+}
+
 TEST(BallSquish, LosesThreeQuartersOfItsVolumeWhenEmpty) {
   World world = LoadSquish(kEmpty, kCoarse, kStep);
   EXPECT_NEAR(CalcLoss(&world), 0.757, 0.05);
