@@ -638,8 +638,8 @@ class FemStep final : public BatchedFemStep, public NonlinearBalance, public Lag
       double length = 1;
       for (int halvings = 0; halvings <= kMaxHalvings; ++halvings, length *= 0.5) {
         const Evaluation next = try_length(length);
-        // where the predicted decrease is lost in rounding, compare residuals: energies that are
-        // equal up to rounding would accept steps for ever
+        // Where rounding hides the predicted decrease, residuals decide: energies that are equal up
+        // to rounding would accept steps for ever.
         accepted = -length * slope <= 1e-11 * at.scale
                        ? CalcRelativeResidual(trial_) < old_residual
                        : next.energy <= at.energy + kSufficientDecrease * length * slope;
