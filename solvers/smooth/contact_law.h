@@ -63,22 +63,27 @@ T CalcStribeckFade(const T& x) {
   return (T(2) * x + T(1)) * (x - T(1)) * (x - T(1));
 }
 
-// Friction force on B [N] at the relative velocity u of B against A in the tangent plane [m/s].
-// Slip is `stretch` + u in units of ε, so a contact with stretch z/h sticks to its anchor;
-// `stretch` is 0 without an anchor. Viscous friction is full at gaps up to ¾ δ.
+// Direction of friction, s(‖slip‖ ε; ε) slip/‖slip‖, at a slip in units of ε.
+template <typename T>
+Eigen::Matrix<T, 3, 1> CalcFrictionDirection(const Eigen::Matrix<T, 3, 1>& slip) {
+  using std::sqrt;
+  return slip * CalcSlipFactor(T(sqrt(slip.squaredNorm())));
+}
+
+// Friction force on B [N] at the relative velocity u of B against A in the tangent plane [m/s] and
+// the direction of friction, which is that of the slip z/(h ε) + u/ε: a contact with stretch z
+// sticks to its anchor. Viscous friction is full at gaps up to ¾ δ.
 template <typename T>
 Eigen::Matrix<T, 3, 1> CalcFriction(const SmoothContactLaw& law, const T& normal_force,
                                     const T& gap, const Eigen::Matrix<T, 3, 1>& u,
-                                    const Eigen::Matrix<T, 3, 1>& stretch) {
+                                    const Eigen::Matrix<T, 3, 1>& direction) {
   using std::sqrt;
-  const Eigen::Matrix<T, 3, 1> slip = (stretch + u) / T(law.stick_speed);
   T coefficient = T(law.friction);
   if (law.stribeck_speed > 0) {
     coefficient += T(law.static_friction - law.friction) *
                    CalcStribeckFade(T(sqrt(u.squaredNorm()) / T(law.stribeck_speed)));
   }
-  Eigen::Matrix<T, 3, 1> force =
-      slip * (-coefficient * normal_force * CalcSlipFactor(T(sqrt(slip.squaredNorm()))));
+  Eigen::Matrix<T, 3, 1> force = direction * T(-coefficient * normal_force);
   if (law.viscous > 0 && gap < law.distance) {
     const T x = (T(law.distance) - gap) / T(0.25 * law.distance);
     const T fade = x < 1 ? T(x * x * (T(3) - T(2) * x)) : T(1);

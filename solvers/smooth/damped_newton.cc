@@ -17,6 +17,9 @@ using Eigen::VectorXd;
 constexpr double kShortening = 0.5;   // ρ
 constexpr double kSufficient = 1e-4;  // c1
 constexpr double kMinLength = 1e-6;   // of a step along Newton's direction
+constexpr int kMemory = 3;  // number of iterates of which a step must go below the highest
+// Number of iterations without a new lowest residual after which each must go below the one before.
+constexpr int kPatience = 10;
 // Length of a step below which regularised directions, which are shorter, are tried first.
 constexpr double kShortLength = 1.0 / 64;
 constexpr double kMaxForcing = 0.01;  // σ
@@ -238,6 +241,7 @@ void DampedNewton::Solve(SmoothSystem* system, std::span<const double> weights, 
   const std::size_t n = v.size();
   *result = {};
   for (std::vector<double>* x : {&r_, &trial_, &r_trial_}) x->resize(n);
+  system->StartSolve();
   if (!system->CalcResidual(v, r_)) {
     result->reason = StopReason::kLinearSolverFailed;
     return;
@@ -246,6 +250,7 @@ void DampedNewton::Solve(SmoothSystem* system, std::span<const double> weights, 
   const double target = options.tolerance * scale;
   result->residuals.push_back(norm / scale);
   VectorXd scaled(n), x(n), regularised(n);
+  std::ptrdiff_t memory = kMemory;
   for (; norm > target; ++result->iterations) {
     if (result->iterations == options.max_iterations) {
       result->reason = StopReason::kMaxIterations;
@@ -259,12 +264,16 @@ void DampedNewton::Solve(SmoothSystem* system, std::span<const double> weights, 
 
     double forcing = 0;
     bool is_found = false;
+    const std::vector<double>& past = result->residuals;
+    if (past.end() - std::min_element(past.begin(), past.end()) > kPatience) memory = 1;
+    const double highest =
+        scale * *std::max_element(past.end() - std::min(memory, std::ssize(past)), past.end());
     const auto search = [&](const VectorXd& direction, double longest, double shortest) {
       for (double length = longest; length >= shortest; length *= kShortening) {
         for (std::size_t i = 0; i < n; ++i) trial_[i] = v[i] + length * direction[i];
         if (!system->CalcResidual(trial_, r_trial_)) continue;
         const double trial_norm = WeightedNorm(weights, r_trial_);
-        if (trial_norm > (1 - kSufficient * length * (1 - forcing)) * norm) continue;
+        if (trial_norm > (1 - kSufficient * length * (1 - forcing)) * highest) continue;
         last = norm;
         norm = trial_norm;
         return true;

@@ -14,9 +14,12 @@ class SmoothSystem {
  public:
   virtual ~SmoothSystem() = default;
   virtual int size() const = 0;
+  // Begins a solve: CalcJacobian is called once at each iterate from here on.
+  virtual void StartSolve() {}
   // Returns false if r is not finite.
   virtual bool CalcResidual(std::span<const double> v, std::span<double> r) = 0;
-  // ∂r/∂v at the v of the last CalcResidual.
+  // ∂r/∂v at the v of the last CalcResidual. Within a solve it may be an approximation that tends
+  // to the derivative at the solution.
   virtual void CalcJacobian(BlockSum* jacobian) = 0;
   // Rounding error of ‖D r‖ at the v of the last CalcJacobian.
   virtual double rounding() const { return 0; }
@@ -44,8 +47,10 @@ struct NewtonResult {
   std::vector<double> residuals;  // at the start and after every iteration
 };
 
-// Newton's method with a backtracking line search on ‖D r‖ (larionov2023 §IV-C). If only short
-// steps along Newton's direction decrease it, the Jacobian is regularised with a multiple of D⁻².
+// Newton's method with a backtracking line search on ‖D r‖ (larionov2023 §IV-C), which must go
+// below the highest of the last few iterates rather than that of the last one (Grippo, Lampariello
+// and Lucidi 1986): friction that changes its direction raises it for an iteration or two. If only
+// short steps along Newton's direction do so, the Jacobian is regularised with a multiple of D⁻².
 // It has converged if ‖D r‖ ≤ tolerance · scale, or is at the level of rounding. Keeps its memory
 // and the analysis of the last matrix.
 class DampedNewton {

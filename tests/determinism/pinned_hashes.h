@@ -22,7 +22,7 @@ inline constexpr PinnedHash kPinnedHashes[] = {
     {"nonsmooth hand", 120, "dd008b60f9f1b18f9460d903bec75fda"},
     {"nonsmooth cube", 60, "63b89b8a64e69edd7b40de6f07fae2c0"},
     {"maximal ball", 40, "f9d6414bdb29fd0cbe2a60350f8064ca"},
-    {"smooth cube", 40, "d2115481d1038ead1b58df8608083b25"},
+    {"smooth cube", 40, "62e075ebb367d5b9a6429d1e1409f8ce"},
     {"dough and liquid", 15, "f51b2d4945edb0c7acb74f68d66e075e"},
     {"inflated balls", 30, "02c0f9f65135d85119f2028756b6e26b"},
 };

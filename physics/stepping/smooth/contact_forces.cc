@@ -6,10 +6,12 @@ namespace pliant::physics {
 
 using Eigen::Vector3d;
 using solvers::BlockSum;
+using solvers::FrictionDual;
 
 void ContactForces::Start(const StepStages& stages, const State& state,
                           std::vector<SmoothContact>* contacts) {
   contacts_ = contacts;
+  duals_.clear();
   points_ = stages.contacts.points;
   nodes_.clear();
   posed_rows_.clear();
@@ -112,8 +114,11 @@ void ContactForces::AddJacobian(const TrialConfiguration& trial, bool with_slidi
     const SmoothContact& contact = (*contacts_)[k];
     // entries of the many contacts of a posed block have the same places throughout the step
     const bool acts = forces_[k].acts();
-    if (acts || IsPosed(contact.point->a) || IsPosed(contact.point->b))
-      AddTangent(trial, contact, acts, with_sliding_basis, jacobian);
+    FrictionDual* const dual = duals_.empty() ? nullptr : &duals_[k];
+    if (dual != nullptr) dual->Update(forces_[k].relative_slip_W);
+    if (!acts && !IsPosed(contact.point->a) && !IsPosed(contact.point->b)) continue;
+    AddTangent(trial, contact, DifferentiateContact(contact, trial, with_sliding_basis, dual), acts,
+               jacobian);
   }
 }
 
@@ -181,8 +186,7 @@ void ContactForces::FindVelocities(const TrialConfiguration& trial, const Smooth
 }
 
 void ContactForces::AddTangent(const TrialConfiguration& trial, const SmoothContact& contact,
-                               bool acts, bool with_sliding_basis, BlockSum* jacobian) {
-  const SmoothContactTangent tangent = DifferentiateContact(contact, trial, with_sliding_basis);
+                               const SmoothContactTangent& tangent, bool acts, BlockSum* jacobian) {
   for (const int side : {0, 1}) FindVelocities(trial, contact, tangent, side);
   for (const int s : {0, 1}) {
     for (const int t : {0, 1}) {

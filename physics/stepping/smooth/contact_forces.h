@@ -34,7 +34,10 @@ class ContactForces {
   // as of SmoothBalance. False where a contact is beyond its barrier.
   bool Add(const TrialConfiguration& trial, double c, std::span<const double> weights,
            std::span<double> r, std::span<SpatialColumns> wrenches, double* squares);
-  // Adds the derivatives of −c Jᵀ F at the last trial point, for the c of Add.
+  // Makes the trial points at which AddJacobian is called from now on the iterates of one solve.
+  void StartSolve() { duals_.assign(contacts_->size(), {}); }
+  // Adds the derivatives of −c Jᵀ F at the last trial point, for the c of Add. Within a solve the
+  // direction of friction is an unknown of its own (FrictionDual).
   void AddJacobian(const TrialConfiguration& trial, bool with_sliding_basis,
                    solvers::BlockSum* jacobian);
 
@@ -75,8 +78,8 @@ class ContactForces {
   const FrameDerivatives& DerivativesOf(const TrialConfiguration& trial, const Attachment& side);
   void FindVelocities(const TrialConfiguration& trial, const SmoothContact& contact,
                       const SmoothContactTangent& tangent, int side);
-  void AddTangent(const TrialConfiguration& trial, const SmoothContact& contact, bool acts,
-                  bool with_sliding_basis, solvers::BlockSum* jacobian);
+  void AddTangent(const TrialConfiguration& trial, const SmoothContact& contact,
+                  const SmoothContactTangent& tangent, bool acts, solvers::BlockSum* jacobian);
   void AddWithin(const Attachment& on, const Attachment& of, solvers::BlockSum* jacobian) const;
 
   const BalanceBlocks& blocks_;
@@ -90,6 +93,7 @@ class ContactForces {
   // the trial point
   double c_ = 0;
   std::vector<SmoothContactForce> forces_;
+  std::vector<solvers::FrictionDual> duals_;   // of the contacts in a solve
   std::vector<FrameDerivatives> derivatives_;  // of each frame
   std::vector<char> has_derivatives_;
 

@@ -51,6 +51,7 @@ class SmoothBalance final : public solvers::SmoothSystem {
   int size() const override { return num_velocities() + rows_.num_impulses(); }
   int num_velocities() const { return blocks_.num_velocities(); }
   bool CalcResidual(std::span<const double> v, std::span<double> r) override;
+  void StartSolve() override { contacts_.StartSolve(); }
   void CalcJacobian(solvers::BlockSum* jacobian) override;
   double rounding() const override { return rounding_; }
   absl::Status status() const {

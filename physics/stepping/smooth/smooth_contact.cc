@@ -75,11 +75,11 @@ T CalcNormalForce(const solvers::SmoothContactLaw& law, const T& gap) {
 template <typename T>
 struct ForceOf {
   T gap, normal_force;
-  VectorOf<T> slip, force;
+  VectorOf<T> slip, relative_slip, force;
 };
 template <typename T>
 ForceOf<T> CalcForce(const SmoothContact& contact, const T& gap, const VectorOf<T>& normal,
-                     const VectorOf<T>& u) {
+                     const VectorOf<T>& u, const solvers::FrictionDual* dual = nullptr) {
   ForceOf<T> of;
   of.gap = gap + T(contact.lift);
   of.normal_force = CalcNormalForce(contact.law, of.gap);
@@ -93,8 +93,12 @@ ForceOf<T> CalcForce(const SmoothContact& contact, const T& gap, const VectorOf<
     stretch = base - n * n.dot(base) - of.slip * T(1 - contact.stage_length);
   }
   const T load = contact.lag.is_used ? T(contact.lag.normal_force) : of.normal_force;
+  of.relative_slip = (stretch + of.slip) / T(contact.law.stick_speed);
+  const VectorOf<T> direction = dual != nullptr
+                                    ? dual->CalcDirection<T>(of.relative_slip)
+                                    : solvers::CalcFrictionDirection<T>(of.relative_slip);
   of.force = normal * of.normal_force +
-             solvers::CalcFriction<T>(contact.law, load, of.gap, of.slip, stretch);
+             solvers::CalcFriction<T>(contact.law, load, of.gap, of.slip, direction);
   of.force *= T(contact.weight);
   return of;
 }
@@ -113,12 +117,12 @@ SmoothContactForce CalcContactForce(const SmoothContact& contact, const TrialCon
       contact.law.is_barrier && of.gap > 0 ? CalcLog(of.gap / contact.law.distance) : 0;
   const double energy =
       is_potential ? solvers::CalcStoredEnergy(contact.law, of.gap, log_ratio) : 0;
-  return {of.gap, of.normal_force, n, p, of.slip, of.force, energy};
+  return {of.gap, of.normal_force, n, p, of.slip, of.relative_slip, of.force, energy};
 }
 
 SmoothContactTangent DifferentiateContact(const SmoothContact& contact,
-                                          const TrialConfiguration& trial,
-                                          bool with_sliding_basis) {
+                                          const TrialConfiguration& trial, bool with_sliding_basis,
+                                          const solvers::FrictionDual* dual) {
   using Columns = ContactDerivatives::Columns;
   SmoothContactTangent tangent;
   const ContactPoint& point = *contact.point;
@@ -164,7 +168,7 @@ SmoothContactTangent DifferentiateContact(const SmoothContact& contact,
     normal[r].d[1 + r] = 1;
     relative[r].d[4 + r] = 1;
   }
-  const ForceOf<T> of = CalcForce<T>(contact, gap, normal, relative);
+  const ForceOf<T> of = CalcForce<T>(contact, gap, normal, relative, dual);
   Eigen::Matrix<double, 3, 7> by_arguments;
   Vector3d force;
   for (int r = 0; r < 3; ++r) {

@@ -9,6 +9,7 @@
 #include "physics/contact/kinematics.h"
 #include "physics/dynamics/model.h"
 #include "solvers/smooth/contact_law.h"
+#include "solvers/smooth/friction_dual.h"
 
 namespace pliant::physics {
 
@@ -46,7 +47,8 @@ struct SmoothContact {
 struct SmoothContactForce {
   double gap = 0, normal_force = 0;  // the gap includes `lift`
   Eigen::Vector3d normal_W, p_W;     // from A into B; point of application
-  Eigen::Vector3d slip_W;            // relative velocity of B in the tangent plane [m/s]
+  // Relative velocity of B in the tangent plane [m/s]; with the contact's stretch, in units of ε.
+  Eigen::Vector3d slip_W, relative_slip_W;
   Eigen::Vector3d force_W = Eigen::Vector3d::Zero();  // on B [N]
   double energy = 0;  // stored [J]; none by sides that overlap at the start of the step
 
@@ -67,8 +69,10 @@ struct SmoothContactTangent {
   ContactDerivatives::Turn turns[2];  // of the sides
   Eigen::Vector3d p_W;
 };
-// `with_sliding_basis`: include the derivatives of the contact frame.
+// `with_sliding_basis`: include the derivatives of the contact frame. `dual`: the direction of
+// friction, or null for its exact derivatives.
 SmoothContactTangent DifferentiateContact(const SmoothContact& contact,
-                                          const TrialConfiguration& trial, bool with_sliding_basis);
+                                          const TrialConfiguration& trial, bool with_sliding_basis,
+                                          const solvers::FrictionDual* dual);
 
 }  // namespace pliant::physics

@@ -59,10 +59,14 @@ TEST(SmoothContactLaw, BarrierForceIsTheDerivativeOfTheBarrier) {
   EXPECT_EQ(force(1.2e-3), 0);
 }
 
-// Friction against slip along x [N].
+// Friction [N] at a gap of 0 and a normal force of 10 N.
+Vector3d FrictionOf(const SmoothContactLaw& law, const Vector3d& u, const Vector3d& stretch) {
+  return CalcFriction<double>(law, 10.0, 0.0, u,
+                              CalcFrictionDirection<double>((u + stretch) / law.stick_speed));
+}
+// Against slip along x.
 double FrictionAt(const SmoothContactLaw& law, double speed) {
-  const Vector3d zero = Vector3d::Zero();
-  return -CalcFriction<double>(law, 10.0, 0.0, Vector3d(speed, 0, 0), zero).x();
+  return -FrictionOf(law, Vector3d(speed, 0, 0), Vector3d::Zero()).x();
 }
 
 TEST(SmoothContactLaw, FrictionAndItsSlopeAreContinuous) {
@@ -98,7 +102,7 @@ TEST(SmoothContactLaw, AStretchedAnchorHoldsWithoutSlip) {
   const SmoothContactLaw law = MakeLaw();
   const Vector3d stretch(0.25 * law.stick_speed, 0, 0), none = Vector3d::Zero();
   // μ_s λ s(¼) = 15 · 7/16
-  EXPECT_NEAR(-CalcFriction<double>(law, 10.0, 0.0, none, stretch).x(), 15 * 7.0 / 16, 1e-12);
+  EXPECT_NEAR(-FrictionOf(law, none, stretch).x(), 15 * 7.0 / 16, 1e-12);
 }
 
 }  // namespace
