@@ -22,9 +22,9 @@ inline constexpr PinnedHash kPinnedHashes[] = {
     {"nonsmooth hand", 120, "dd008b60f9f1b18f9460d903bec75fda"},
     {"nonsmooth cube", 60, "63b89b8a64e69edd7b40de6f07fae2c0"},
     {"maximal ball", 40, "f9d6414bdb29fd0cbe2a60350f8064ca"},
-    {"smooth cube", 40, "62e075ebb367d5b9a6429d1e1409f8ce"},
+    {"smooth cube", 40, "a5bc6e535affcafef1c16811eeb0df63"},
     {"dough and liquid", 15, "f51b2d4945edb0c7acb74f68d66e075e"},
-    {"inflated balls", 30, "02c0f9f65135d85119f2028756b6e26b"},
+    {"inflated balls", 30, "b9296b25ab8b44dab0e79ca3620ea844"},
 };
 
 }  // namespace pliant::physics
