@@ -64,12 +64,7 @@ class Corotational final : public IsotropicMaterial {
       return IsotropicMaterial::RespondTo(p, F, mean, tangent, response);
     const auto [mu, lambda] = CalcLame(p);
     const LaneMatrix3 R = CalcPolarRotations(F);
-    LaneMatrix3 S;  // Rᵀ F
-    for (int c = 0; c < 3; ++c) {
-      for (int r = 0; r < 3; ++r)
-        S[3 * c + r] =
-            R[3 * r] * F[3 * c] + R[3 * r + 1] * F[3 * c + 1] + R[3 * r + 2] * F[3 * c + 2];
-    }
+    const LaneMatrix3 S = CalcStretches(R, F);
     const Lane trace = S[0] + S[4] + S[8] - 3;
     Lane squares{};
     for (int i = 0; i < 9; ++i) {

@@ -22,13 +22,9 @@ class LinearStrainMaterial final : public Material {
     LaneMatrix3 R{};
     for (int i = 0; i < 3; ++i) R[4 * i] = Splat(1);
     if (corotates_) R = CalcPolarRotations(F);
-    // S = R0ᵀ F, E = sym(S) − I
-    LaneMatrix3 S, E;
-    for (int c = 0; c < 3; ++c) {
-      for (int r = 0; r < 3; ++r)
-        S[3 * c + r] =
-            R[3 * r] * F[3 * c] + R[3 * r + 1] * F[3 * c + 1] + R[3 * r + 2] * F[3 * c + 2];
-    }
+    // E = sym(R0ᵀ F) − I
+    const LaneMatrix3 S = CalcStretches(R, F);
+    LaneMatrix3 E;
     Lane squares{};
     for (int c = 0; c < 3; ++c) {
       for (int r = 0; r < 3; ++r) {

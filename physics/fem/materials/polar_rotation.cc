@@ -67,4 +67,14 @@ LaneMatrix3 CalcPolarRotations(const LaneMatrix3& F) {
   return R;
 }
 
+LaneMatrix3 CalcStretches(const LaneMatrix3& R, const LaneMatrix3& F) {
+  LaneMatrix3 S;
+  for (int c = 0; c < 3; ++c) {
+    for (int r = 0; r < 3; ++r)
+      S[3 * c + r] =
+          R[3 * r] * F[3 * c] + R[3 * r + 1] * F[3 * c + 1] + R[3 * r + 2] * F[3 * c + 2];
+  }
+  return S;
+}
+
 }  // namespace pliant::physics
