@@ -12,14 +12,12 @@ namespace pliant::solvers {
 // Slip s, in units of the stick speed, determines the direction by g(‖s‖) w = s with g = 1 /
 // CalcSlipFactor. Newton's method for this equation and the balance of forces is that for the
 // balance alone, except for the derivative of the direction: ∂w/∂s = (1 − g' w sᵀ/‖s‖)/g with the
-// iterate w, which is at most 1 long, in place of s/g. The solution is the same, and so is the rate
-// of convergence near it. On the way there, a contact that slips but will stick resists slip along
-// its own direction as well, where plain Newton's method takes its friction for a constant force.
+// iterate w, which is at most 1 long, in place of s/g. Both methods have the same solution and
+// converge quadratically near it. Before that, a contact that slips but will stick also resists
+// changes of its sliding speed. Plain Newton's method takes its friction for a constant force.
 class FrictionDual {
  public:
-  // Makes the next Update the first of a solve.
-  void Forget() { is_known_ = false; }
-  // Takes the slip of the next iterate of Newton's method.
+  // Takes the slip of the next iterate of Newton's method. The first call begins a solve.
   void Update(const Eigen::Vector3d& slip);
 
   // The direction at the slip of the last Update, with the derivatives above.

@@ -4,8 +4,8 @@
 namespace pliant::physics {
 namespace {
 
-// Smallest determinant of tr(S) I − S, relative to its mean diagonal cubed, at which the derivative
-// of the rotation is computed without principal stretches.
+// The derivative of the rotation is computed without principal stretches only where the determinant
+// of tr(S) I − S is larger than this, relative to the cube of its mean diagonal entry.
 constexpr double kMinDeterminant = 1e-6;
 
 // Adds k ∂R/∂F, R = polar(F), to the lower triangle of a 9 × 9 matrix over F column by column.
