@@ -193,8 +193,8 @@ void RunListing(Rows* rows) {
                    {"goal_median_ms", 100}});
 }
 
-// Worlds of one robot in lockstep: each call sends moving targets of the arm's joints and returns
-// probes, joint positions and joint velocities.
+// Worlds of one robot in lockstep: each request sends moving targets of the arm's joints, and its
+// reply has probes, joint positions and joint velocities.
 void RunRollouts(const RolloutCase& one, Rows* rows) {
   const Server server;
   const auto client = server.Connect();
@@ -213,6 +213,7 @@ void RunRollouts(const RolloutCase& one, Rows* rows) {
     target.add_joints("iiwa_joint_" + std::to_string(joint));
   batch.mutable_probes()->Assign(one.probes.begin(), one.probes.end());
   batch.set_joints(true);
+  Lockstep lockstep(client);
   std::vector<double> calls, actions(kRolloutWorlds * kArmJoints), observed;
   double best = 0;
   for (int turn = 0; turn < 3; ++turn) {
@@ -224,7 +225,7 @@ void RunRollouts(const RolloutCase& one, Rows* rows) {
       for (int k = 0; k < kRolloutWorlds * kArmJoints; ++k)
         actions[k] = one.CalcTarget(count, k / kArmJoints, k % kArmJoints);
       batch.set_actions(actions.data(), actions.size() * sizeof(double));
-      const v1::StepWorldsResponse response = Get(client->StepWorlds(request));
+      const v1::StepWorldsResponse response = Get(lockstep.Step(request));
       const v1::StepBatchResult& result = response.batch();
       if (!result.failures().empty())
         Fail(absl::InternalError(result.failures(0).status().message()));

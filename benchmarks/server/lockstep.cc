@@ -1,5 +1,7 @@
 // Lockstep from a C++ client: one thread, one connection.
 
+#include <cstdlib>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -25,22 +27,31 @@ constexpr int kWorlds = 64;
 constexpr int kTurns = 10;
 constexpr double kTurn = 0.3;  // [s]
 
+// How a step is requested: by a call of its own, or as a message of a stream.
+enum class Request { kCall, kMessage };
+
 // A server with a world of one body, and one client's measurements of its steps.
 class Lockstep {
  public:
-  explicit Lockstep(const std::vector<std::string>& flags = {})
-      : server_(flags), client_(server_.grpc_address()) {
+  explicit Lockstep(Request request, const std::vector<std::string>& flags = {})
+      : request_(request), server_(flags), client_(server_.grpc_address()) {
     client_.Create("w", kOneBody);
     client_.Step("w", 500);
+    message_.add_requests()->set_name("worlds/w");
+    stream_ = client_.worlds->Lockstep(&context_);
+  }
+  ~Lockstep() {
+    stream_->WritesDone();
+    stream_->Finish();
   }
 
   void TakeTurn() {
     const double start = Now(), end = start + kTurn, spun = MeasureSpinning();
     while (Now() < end) {
       const double sent = Now();
-      const v1::StepWorldResponse response = client_.Step("w", 1);
+      const double in_step = Step();
       round_trips_.push_back(Now() - sent);
-      above_.push_back(round_trips_.back() - response.report().step_seconds());
+      above_.push_back(round_trips_.back() - in_step);
     }
     elapsed_ += Now() - start;
     spinning_ += MeasureSpinning() - spun;
@@ -68,10 +79,24 @@ class Lockstep {
   }
 
  private:
+  // Returns the time of the step itself [s].
+  double Step() {
+    if (request_ == Request::kCall) return client_.Step("w", 1).report().step_seconds();
+    v1::StepWorldsResponse response;
+    if (!stream_->Write(message_) || !stream_->Read(&response)) {
+      Require(stream_->Finish(), "Lockstep");
+      std::abort();
+    }
+    return response.results(0).response().report().step_seconds();
+  }
   double MeasureSpinning() const { return server_.process().MeasureThreads("awake ").cpu; }
 
+  const Request request_;
   ServerProcess server_;
   Connection client_;
+  grpc::ClientContext context_;
+  v1::StepWorldsRequest message_;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::StepWorldsRequest, v1::StepWorldsResponse>> stream_;
   std::vector<double> round_trips_, above_, bare_;
   double elapsed_ = 0, spinning_ = 0;  // [s]
 };
@@ -79,10 +104,12 @@ class Lockstep {
 }  // namespace
 
 void RunLockstep(Rows* rows) {
-  Lockstep halting, awake({"--spin-lockstep", "200"});
+  const std::vector<std::string> spin{"--spin-lockstep", "200"};
+  Lockstep halting(Request::kCall), awake(Request::kCall, spin), streaming(Request::kMessage),
+      streaming_awake(Request::kMessage, spin);
   // alternate servers and calls that do nothing, so that all see the same machine load
   for (int turn = 0; turn < kTurns; ++turn) {
-    for (Lockstep* each : {&halting, &awake}) {
+    for (Lockstep* each : {&halting, &awake, &streaming, &streaming_awake}) {
       each->TakeTurn();
       each->CallInstead();
     }
@@ -91,6 +118,8 @@ void RunLockstep(Rows* rows) {
   rows->push_back(awake.MakeRow("lockstep_spin"));
   rows->back()["rate_ratio"] = awake.rate() / halting.rate();
   rows->back()["above_step_ratio"] = awake.above_step() / halting.above_step();
+  rows->push_back(streaming.MakeRow("lockstep_stream"));
+  rows->push_back(streaming_awake.MakeRow("lockstep_stream_spin"));
 }
 
 void RunStepWorlds(Rows* rows) {

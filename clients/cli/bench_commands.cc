@@ -137,17 +137,26 @@ void MeasureCalls(Session* session, double seconds, Rows* rows) {
             absl::StrFormat("%.0f µs round trip, 99 %%: %.0f µs", median, p99));
 }
 
+// Steps of one world by calls, and over a stream.
 void MeasureLockstep(Session* session, const World& world, double seconds, Rows* rows) {
-  double stepping = 0;  // [s]
-  const Calls calls =
-      Repeat(seconds, [&] { stepping += session->Value(world.Step(1)).report().step_seconds(); });
-  const auto count = static_cast<double>(calls.times.size());
-  const double rate = count / calls.elapsed, median = 1e6 * Quantile(calls.times, 0.5);
-  const double step = 1e6 * stepping / (count + kWarmUp);
-  rows->Add("lockstep", {{"steps_per_s", rate}, {"call_us", median}, {"step_us", step}},
-            absl::StrFormat("%.0f steps/s of one world, a call each; %.0f µs, of which the step "
-                            "takes %.0f",
-                            rate, median, step));
+  v1::StepWorldRequest request;
+  request.set_name(world.name());
+  Lockstep stream(world.client());
+  for (const bool is_streamed : {false, true}) {
+    double stepping = 0;  // [s]
+    const Calls calls = Repeat(seconds, [&] {
+      const auto stepped = is_streamed ? stream.Step(request) : world.Step(request);
+      stepping += session->Value(stepped).report().step_seconds();
+    });
+    const auto count = static_cast<double>(calls.times.size());
+    const double rate = count / calls.elapsed, median = 1e6 * Quantile(calls.times, 0.5);
+    const double step = 1e6 * stepping / (count + kWarmUp);
+    rows->Add(
+        is_streamed ? "lockstep_stream" : "lockstep",
+        {{"steps_per_s", rate}, {"call_us", median}, {"step_us", step}},
+        absl::StrFormat("%.0f steps/s of one world, %s; %.0f µs, of which the step takes %.0f",
+                        rate, is_streamed ? "over a stream" : "a call each", median, step));
+  }
 }
 
 void MeasureWorlds(Session* session, const std::vector<World>& worlds, double seconds, Rows* rows) {

@@ -11,7 +11,6 @@
 #include "clients/cpp/connection.h"
 #include "clients/cpp/files.h"
 #include "clients/cpp/names.h"
-#include "clients/cpp/version.h"
 #include "grpc/health/v1/health.pb.h"
 
 namespace pliant {

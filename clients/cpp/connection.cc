@@ -1,12 +1,14 @@
 #include "clients/cpp/connection.h"
 
 #include <algorithm>
+#include <compare>
 #include <cstdlib>
+#include <optional>
 #include <unistd.h>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/cord.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -102,6 +104,16 @@ std::string FindMend(const std::string& cause, const ClientOptions& options) {
            "TLS.";
   return "Start one with `pliantd serve`, or name another with --server HOST:PORT or "
          "PLIANT_SERVER.";
+}
+
+std::optional<std::pair<int, int>> ParseVersion(std::string_view version) {
+  const std::vector<std::string> parts =
+      absl::StrSplit(absl::string_view(version.data(), version.size()), '.');
+  std::pair<int, int> numbers;
+  if (parts.size() < 2 || !absl::SimpleAtoi(parts[0], &numbers.first) ||
+      !absl::SimpleAtoi(parts[1], &numbers.second))
+    return std::nullopt;
+  return numbers;
 }
 
 // True while this thread runs a callback of CallAsync.
@@ -256,13 +268,11 @@ absl::Status Connection::Translate(const grpc::Status& status) const {
                            "): the server is older than this client (" PLIANT_VERSION
                            "), or is no Pliant server. `pliant doctor` shows its version.");
   }
-  absl::Status result(static_cast<absl::StatusCode>(status.error_code()), message);
-  google::rpc::Status details;
-  if (details.ParseFromString(status.error_details())) {
-    for (const google::protobuf::Any& detail : details.details())
-      result.SetPayload(detail.type_url(), absl::Cord(detail.value()));
-  }
-  return result;
+  google::rpc::Status whole;
+  if (!whole.ParseFromString(status.error_details())) whole.Clear();
+  whole.set_code(status.error_code());
+  whole.set_message(message);
+  return ReadStatus(whole);
 }
 
 void Connection::CancelAll() {
@@ -272,6 +282,19 @@ void Connection::CancelAll() {
 
 std::string Connection::name() const {
   return options_.name.empty() ? UserAtHost() : options_.name;
+}
+
+absl::Status CheckVersions(std::string_view client, std::string_view server) {
+  const auto ours = ParseVersion(client), theirs = ParseVersion(server);
+  if (!ours || !theirs) return absl::OkStatus();
+  const bool fits = ours->first == theirs->first && (ours->first > 0 || *ours == *theirs);
+  if (fits) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the server is ", *theirs < *ours ? "older" : "newer", " (", std::string(server),
+                   ") than this client (", std::string(client),
+                   "), and they are not compatible; "
+                   "use a client of version ",
+                   theirs->first, ".", theirs->second));
 }
 
 grpc::ByteBuffer ToBuffer(const google::protobuf::MessageLite& message) {

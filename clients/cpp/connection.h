@@ -7,6 +7,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -83,6 +84,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string token_;               // last read from the file
   std::int64_t token_changed_ = 0;  // its modification time then [ns]
 };
+
+// Checks that a client of one version can talk to a server of another: major versions must be
+// equal, and before 1.0 minor versions too. Otherwise FAILED_PRECONDITION, which says which one is
+// older. Versions that cannot be parsed are accepted.
+absl::Status CheckVersions(std::string_view client, std::string_view server);
 
 grpc::ByteBuffer ToBuffer(const google::protobuf::MessageLite& message);
 // Copies into `bytes` and reuses its memory.

@@ -20,6 +20,13 @@ std::vector<FieldViolation> ListFieldViolations(const absl::Status& status) {
   return violations;
 }
 
+absl::Status ReadStatus(const google::rpc::Status& status) {
+  absl::Status result(static_cast<absl::StatusCode>(status.code()), status.message());
+  for (const google::protobuf::Any& detail : status.details())
+    result.SetPayload(detail.type_url(), absl::Cord(detail.value()));
+  return result;
+}
+
 absl::Status FileError(const std::string& path, const std::string& problem) {
   absl::Status status = absl::InvalidArgumentError(path + ": " + problem);
   status.SetPayload(kFileProblem, absl::Cord(path));

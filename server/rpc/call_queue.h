@@ -36,6 +36,7 @@ class CallQueue {
  private:
   class Next;
   friend class Arrival;
+  friend class RpcCall;
   void Enter();
   void Leave();
   void AwaitCall();

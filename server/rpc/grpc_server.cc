@@ -123,6 +123,10 @@ void GrpcServer::AddMethods(Handlers* handlers) {
       serve = [=, this](auto arrival) {
         ServeCommand(handlers, callers_.get(), std::move(arrival));
       };
+    } else if (method.name == kLockstepMethod) {
+      serve = [=, this](auto arrival) {
+        ServeLockstep(handlers, callers_.get(), std::move(arrival));
+      };
     } else {
       serve = [=, this, name = std::string_view(method.name)](auto arrival) {
         ServeUnary(handlers, callers_.get(), name, std::move(arrival));

@@ -14,6 +14,7 @@ void ServeUnary(Handlers* handlers, Callers* callers, std::string_view method,
                 std::unique_ptr<Arrival> arrival);
 void ServeSubscribe(Handlers* handlers, Callers* callers, std::unique_ptr<Arrival> arrival);
 void ServeCommand(Handlers* handlers, Callers* callers, std::unique_ptr<Arrival> arrival);
+void ServeLockstep(Handlers* handlers, Callers* callers, std::unique_ptr<Arrival> arrival);
 
 // Ends a call that is not served.
 void Refuse(std::unique_ptr<Arrival> arrival, const absl::Status& why);

@@ -25,6 +25,10 @@ void Arrival::Ended::Complete(bool /*ok*/) {
   call->Release();
 }
 
+void RpcCall::ReportRequest() {
+  arrival_->queue_->pacing_.OnRequest();
+}
+
 void RpcCall::StartRead(grpc::ByteBuffer* message) {
   awaited_.fetch_add(1);
   arrival_->stream_.Read(message, TagOf(&read_));

@@ -56,6 +56,9 @@ class RpcCall {
 
   const grpc::GenericServerContext& context() const { return arrival_->context_; }
 
+  // Reports, on the thread of the call queue, that the client waits for a reply.
+  void ReportRequest();
+
   // Only one operation of each kind may be in progress. The buffer to read into must outlive it.
   void StartRead(grpc::ByteBuffer* message);
   void StartWrite(const grpc::ByteBuffer& message);

@@ -19,7 +19,9 @@ constexpr int kScene = 16;
 
 // Requests that change something are recorded, except steps, of which there are thousands a second.
 bool IsAudited(std::string_view name, Role role) {
-  if (name == "WorldService/StepWorld" || name == "WorldService/StepWorlds") return false;
+  if (name == "WorldService/StepWorld" || name == "WorldService/StepWorlds" ||
+      name == "WorldService/Lockstep")
+    return false;
   return role != Role::kViewer || name == "ControlService/StopWorld";
 }
 
@@ -118,6 +120,8 @@ const std::vector<Method>& Methods() {
       Unary("WorldService/DescribeWorld", kViewer, kMeshes, &Handlers::DescribeWorld),
       Unary("WorldService/StepWorld", kOperator, kQuick, &Handlers::StepWorld),
       Unary("WorldService/StepWorlds", kOperator, kScene, &Handlers::StepWorlds),
+      // a stream has one request at a time, so it costs less
+      Unary("WorldService/Lockstep", kOperator, kMeshes, &Handlers::StepWorlds),
       Unary("WorldService/ProbeWorld", kViewer, kMeshes, &Handlers::ProbeWorld),
       Unary("WorldService/SetClock", kOperator, kQuick, &Handlers::SetClock),
       Unary("WorldService/ResetWorld", kOperator, kQuick, &Handlers::ResetWorld),

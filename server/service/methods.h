@@ -32,6 +32,8 @@ inline constexpr std::size_t kMaxReply = 4 << 20;
 
 inline constexpr char kSubscribeMethod[] = "pliant.v1.StreamService/Subscribe";
 inline constexpr char kCommandMethod[] = "pliant.v1.ControlService/Command";
+// A stream of requests with a reply each, which are handled like those of other methods.
+inline constexpr char kLockstepMethod[] = "pliant.v1.WorldService/Lockstep";
 
 const std::vector<Method>& Methods();
 

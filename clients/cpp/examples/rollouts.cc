@@ -1,5 +1,5 @@
-// Rollouts in lockstep: forks a world, steps all copies with different commands in one call per
-// step, and prints where the body ends in each. rollouts HOST:PORT WORLD BODY COPIES STEPS
+// Rollouts in lockstep: forks a world, steps all copies together with different commands, and
+// prints where the body ends in each. rollouts HOST:PORT WORLD BODY COPIES STEPS
 
 #include <cstdio>
 #include <cstdlib>
@@ -32,13 +32,14 @@ absl::Status Run(char** argv) {
     step->mutable_frame()->add_bodies(body);
   }
 
+  pliant::Lockstep lockstep(*client);
   pliant::v1::StepWorldsResponse response;
   for (int step = 0; step < steps; ++step) {
-    auto stepped = (*client)->StepWorlds(request);
+    auto stepped = lockstep.Step(request);
     if (!stepped.ok()) return stepped.status();
     response = *std::move(stepped);
     for (const auto& result : response.results()) {
-      if (result.status().code() != 0) return absl::InternalError(result.status().message());
+      if (result.has_status()) return pliant::ReadStatus(result.status());
     }
   }
   const auto description = world.Describe();

@@ -18,6 +18,7 @@
 #include "pliant/files.h"
 #include "pliant/frame.h"
 #include "pliant/lease.h"
+#include "pliant/lockstep.h"
 #include "pliant/methods.h"
 #include "pliant/subscription.h"
 #include "pliant/world.h"
@@ -133,7 +134,7 @@ class Client : public std::enable_shared_from_this<Client> {
   // All pages of the list.
   absl::StatusOr<std::vector<v1::World>> ListWorlds(v1::ListWorldsRequest request = {});
 
-  // Steps many worlds at the same time, in one call: rollouts in lockstep.
+  // Steps many worlds at the same time, in one call. For many steps, a Lockstep takes less time.
   absl::StatusOr<v1::StepWorldsResponse> StepWorlds(const v1::StepWorldsRequest& request);
 
   // Sends bytes to the server in chunks unless it has them, and returns their SHA-256.

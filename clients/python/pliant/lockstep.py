@@ -1,8 +1,12 @@
-"""Many worlds in lockstep: one call per server and step, which takes actions and returns
+"""Many worlds in lockstep: one message per server and step takes actions, and another one returns
 observations."""
 
 from __future__ import annotations
 
+import queue
+import threading
+import time
+import weakref
 from typing import Any, Mapping, NamedTuple, Optional, Sequence, Union
 
 import grpc
@@ -17,6 +21,7 @@ from pliant.v1 import world_pb2
 from pliant.world import Commands, Samples, World, make_step_request
 
 _METHOD = "WorldService/StepWorlds"
+_STREAM = "WorldService/Lockstep"
 _MAX_WORLDS = 256  # in one call
 _MAX_BATCH = 1024
 
@@ -142,6 +147,110 @@ def _finish(call: Call, future: Any) -> Any:
         return call.connection.error(error, _METHOD)
 
 
+class _Stream:
+    """Exchanges messages with one server in turns. An error ends the stream."""
+
+    def __init__(self, connection: Any, timeout: Optional[float]) -> None:
+        self._connection = connection
+        self._timeout = timeout
+        self._requests: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
+        self._replies = connection.stream(_STREAM, iter(self._requests.get, None))
+        self._sent_at: Optional[float] = None  # none: no reply is awaited
+        self._is_late = False
+        self._closed = threading.Event()
+        if timeout is not None:
+            watch = threading.Thread(
+                target=self._watch, args=[timeout], name="pliant lockstep", daemon=True
+            )
+            watch.start()
+
+    def send(self, message: Any) -> None:
+        self._sent_at = time.monotonic()
+        self._requests.put(message)
+
+    def receive(self) -> Any:
+        """The reply to the last message. Raises its error."""
+        try:
+            reply = next(self._replies)
+        except (grpc.RpcError, StopIteration) as error:
+            raise self._explain(error) from None
+        self._sent_at = None
+        return reply
+
+    def close(self) -> None:
+        self._closed.set()
+        if self._connection.is_inherited:  # by a forked child, which must not touch gRPC
+            return
+        self._requests.put(None)
+        self._replies.cancel()
+
+    def _explain(self, error: Union[grpc.RpcError, StopIteration]) -> errors.PliantError:
+        address = self._connection.address
+        if self._is_late:
+            return errors.TimedOut(
+                f"Lockstep at {address}: no answer within {self._timeout:g} s",
+                code="DEADLINE_EXCEEDED",
+            )
+        if isinstance(error, grpc.RpcError):
+            explained: errors.PliantError = self._connection.error(error, _STREAM)
+            return explained
+        return errors.Unreachable(f"the server at {address} ended the stream", code="UNAVAILABLE")
+
+    def _watch(self, timeout: float) -> None:
+        """Ends the stream when a reply is late, since a stream has no time limit for a message."""
+        while not self._closed.wait(timeout / 4):
+            sent_at = self._sent_at
+            if sent_at is not None and time.monotonic() - sent_at > timeout:
+                self._is_late = True
+                self._replies.cancel()
+                return
+
+
+class _Streams:
+    """The streams of a Lockstep, one for each of its calls. They open with the first step, and
+    again after an error."""
+
+    def __init__(self, timeout: Optional[float]) -> None:
+        self._timeout = timeout
+        self._open: dict[int, _Stream] = {}
+
+    def step(self, calls: Sequence[Call]) -> list[Any]:
+        """Sends all messages, then waits. Returns the response or the error of each call."""
+        replies: list[Any] = []
+        for k, call in enumerate(calls):
+            try:
+                call.connection.wait_for_server()
+                if k not in self._open:
+                    self._open[k] = _Stream(call.connection, self._timeout)
+                self._open[k].send(call.message)
+                replies.append(None)
+            except errors.PliantError as error:
+                self._drop(k)
+                replies.append(error)
+        for k, reply in enumerate(replies):
+            if reply is not None:
+                continue
+            try:
+                replies[k] = self._open[k].receive()
+            except errors.PliantError as error:
+                self._drop(k)
+                replies[k] = error
+            except BaseException:  # an interrupt leaves replies unread
+                self.close()
+                raise
+        return replies
+
+    def _drop(self, k: int) -> None:
+        stream = self._open.pop(k, None)
+        if stream is not None:
+            stream.close()
+
+    def close(self) -> None:
+        for stream in self._open.values():
+            stream.close()
+        self._open.clear()
+
+
 def _name_world(error: errors.PliantError, world: World) -> errors.PliantError:
     return type(error)(f"{world.name} at {world.address}: {error.message}", code=error.code)
 
@@ -157,10 +266,12 @@ class Lockstep:
                   with an actuator
     probes        of the scene, whose numbers are concatenated in `Observation.probes`
     read_joints   True if observations have the positions and velocities of all joints
+    timeout       longest wait for a step [s]; None: none
 
-    The requests are made once, and messages carry actions and observations as arrays. A world that
-    cannot be stepped, for example because its server is gone, is in `lost` with the reason, and the
-    others continue; its numbers are NaN. Remove it from `lost` to try again.
+    The requests are made once, and messages carry actions and observations as arrays, over a stream
+    to each server. A world that cannot be stepped, for example because its server is gone, is in
+    `lost` with the reason, and the others continue; its numbers are NaN. Remove it from `lost` to
+    try again.
     """
 
     def __init__(
@@ -177,7 +288,8 @@ class Lockstep:
             raise errors.InvalidRequest("worlds: none are given; expected one or more")
         self.worlds = tuple(worlds)
         self.lost: dict[int, errors.PliantError] = {}
-        self._timeout = timeout
+        self._streams = _Streams(timeout)
+        weakref.finalize(self, self._streams.close)
         self._description: Description = worlds[0].description
         for world in worlds[1:]:
             if world.description.model_hash != self._description.model_hash:
@@ -207,6 +319,7 @@ class Lockstep:
 
     def _plan(self) -> None:
         """Makes the requests for the worlds that are not lost."""
+        self._streams.close()
         alive = [i for i in range(len(self.worlds)) if i not in self.lost]
         self._calls = plan_calls(self.worlds, alive, _MAX_BATCH)
         self._alive = len(alive)
@@ -239,7 +352,7 @@ class Lockstep:
                 rows = numbers if whole else numbers[call.indices]
                 call.message.batch.actions = rows.tobytes()
         replies: list[tuple[list[int], Any]] = []
-        for call, reply in zip(self._calls, call_servers(self._calls, self._timeout)):
+        for call, reply in zip(self._calls, self._streams.step(self._calls)):
             if isinstance(reply, errors.PliantError):
                 for i in call.indices:
                     self.lost[i] = _name_world(reply, self.worlds[i])

@@ -235,7 +235,8 @@ TEST_F(Commands, ARecordingIsExportedWithPliantd) {
 TEST_F(Commands, BenchMeasuresAndLeavesNoWorldBehind) {
   const Outcome outcome = Run("bench --seconds 0.05 --worlds 3");
   EXPECT_EQ(outcome.status, 0) << outcome.text;
-  for (const char* row : {"call ", "create ", "lockstep ", "worlds ", "stream ", "commands "})
+  for (const char* row :
+       {"call ", "create ", "lockstep ", "lockstep_stream ", "worlds ", "stream ", "commands "})
     EXPECT_THAT(outcome.text, HasSubstr(row));
   EXPECT_EQ(client_->ListWorlds()->size(), 0u);
   // an interrupted run leaves none either

@@ -6,8 +6,8 @@
 #include "gtest/gtest.h"
 
 #include "clients/cpp/command_check.h"
+#include "clients/cpp/connection.h"
 #include "clients/cpp/names.h"
-#include "clients/cpp/version.h"
 #include "pliant/files.h"
 
 namespace pliant {

@@ -38,6 +38,30 @@ class Lockstep(WithServer):
             stepped = other.step(1, commands={"arm": pliant.joint_targets({"elbow": target})})
             self.assertEqual(seen.state_hashes[0], stepped.state_hash)
 
+    def test_a_step_that_takes_too_long_is_given_up(self):
+        (world,) = self.make_arms(1)
+        group = pliant.Lockstep([world], steps=10_000_000, timeout=0.2)
+        group.step()
+        self.assertIsInstance(group.lost[0], pliant.TimedOut)
+        self.assertIn("no answer within 0.2 s", str(group.lost[0]))
+        # the server stopped stepping, too; removed from `lost`, the world is tried again
+        stopped = world.step().step
+        self.assertEqual(world.info.step, stopped)
+        group.lost.clear()
+        group.step()
+        self.assertIsInstance(group.lost[0], pliant.TimedOut)
+
+    def test_a_lost_world_is_stepped_again_on_request(self):
+        one, other = self.make_arms(2)
+        group = pliant.Lockstep([one, other], joints={"arm": None})
+        group.step(np.zeros((2, 2)))
+        other.run()  # a world that runs cannot be stepped
+        self.assertEqual(group.step(np.zeros((2, 2))).steps, [2, -1])
+        self.assertIsInstance(group.lost.pop(1), pliant.Refused)
+        other.pause()
+        other.reset()
+        self.assertEqual(group.step(np.zeros((2, 2))).steps, [3, 1])
+
     def test_wrong_actions_are_refused_before_they_are_sent(self):
         group = pliant.Lockstep(self.make_arms(2), joints={"arm": None})
         for actions, said in (

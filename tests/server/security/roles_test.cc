@@ -258,14 +258,15 @@ TEST_F(Roles, RoleOnSomeWorldsIsNoneOnOthers) {
       EXPECT_GT(denied, 0) << method.name;
     }
   }
-  // lists, CreateWorld and StepWorlds are tested below; GetServer names no world, and objects
-  // belong to those who know their hash
+  // lists, CreateWorld, StepWorlds and Lockstep are tested below; GetServer names no world, and
+  // objects belong to those who know their hash
   EXPECT_EQ(about_no_world,
             (std::set<std::string>{
                 "pliant.v1.ObjectService/FetchObject", "pliant.v1.ObjectService/FindMissingObjects",
                 "pliant.v1.ObjectService/UploadObject", "pliant.v1.RecordService/ListRecordings",
                 "pliant.v1.WorldService/CreateWorld", "pliant.v1.WorldService/GetServer",
-                "pliant.v1.WorldService/ListWorlds", "pliant.v1.WorldService/StepWorlds"}));
+                "pliant.v1.WorldService/ListWorlds", "pliant.v1.WorldService/Lockstep",
+                "pliant.v1.WorldService/StepWorlds"}));
 
   Result hello;
   const auto socket = OpenSocket("soft", &hello);
@@ -286,9 +287,12 @@ TEST_F(Roles, RoleOnSomeWorldsIsNoneOnOthers) {
     step.add_requests()->set_name(name);
     step.mutable_requests()->rbegin()->set_steps(1);
   }
-  const auto stepped = socket->Call<v1::StepWorldsResponse>("WorldService/StepWorlds", step);
-  EXPECT_EQ(stepped.results(0).status().code(), Code(absl::StatusCode::kPermissionDenied));
-  EXPECT_EQ(stepped.results(1).response().step(), 1);
+  int count = 0;
+  for (const char* method : {"WorldService/StepWorlds", "WorldService/Lockstep"}) {
+    const auto stepped = socket->Call<v1::StepWorldsResponse>(method, step);
+    EXPECT_EQ(stepped.results(0).status().code(), Code(absl::StatusCode::kPermissionDenied));
+    EXPECT_EQ(stepped.results(1).response().step(), ++count);
+  }
 
   // its own worlds must carry the labels that its token is for
   v1::CreateWorldRequest create;

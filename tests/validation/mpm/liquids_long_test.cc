@@ -216,7 +216,7 @@ probes:
   }
   ASSERT_EQ(crossings.size(), 3u);
   const double k = kPi / 0.2, period = 2 * kPi / std::sqrt(kGravity * k * std::tanh(k * 0.1));
-  EXPECT_NEAR(crossings[2] - crossings[0], period, 0.05 * period);
+  EXPECT_NEAR(crossings[2] - crossings[0], period, 0.01 * period);
 }
 
 }  // namespace
