@@ -112,5 +112,15 @@ TEST(Methods, PendingRequestsOfOneClientAreBoundedAndThoseOfOthersAreNot) {
   EXPECT_TRUE(Ask(handlers, greedy, "pliant.v1.WorldService/GetWorld", bytes).ok());
 }
 
+// A stream steps a small world some 20,000 times a second.
+TEST(Methods, MessagesOfAStreamOfStepsAreNotTooFrequent) {
+  Handlers handlers({});
+  const Call call = MakeCall(Role::kOperator);
+  int too_frequent = 0;
+  for (int i = 0; i < 30'000; ++i)
+    too_frequent += absl::IsResourceExhausted(Ask(handlers, call, kLockstepMethod, "").status());
+  EXPECT_EQ(too_frequent, 0);
+}
+
 }  // namespace
 }  // namespace pliant::server
