@@ -51,16 +51,20 @@ class Group:
             for address in addresses:
                 self._servers.append(connect(address, **(options or {})))
             text = task.text()
+            last: Optional[Server] = None
             for i in range(count):
                 server = self._servers[i * len(self._servers) // count]
-                self.worlds.append(
-                    server.create_world(
+                if server is last:
+                    world = self.worlds[-1].fork()  # no scene is read again
+                else:
+                    world = server.create_world(
                         scene_yaml=text,
                         folder=SCENES,
                         idle_timeout=_IDLE_TIMEOUT,
                         labels={"task": type(task).__name__},
                     )
-                )
+                self.worlds.append(world)
+                last = server
         except BaseException:
             self.close()
             raise
