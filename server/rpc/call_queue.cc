@@ -71,10 +71,26 @@ void CallQueue::AwaitCall() {
   (new Next(this))->Await();
 }
 
+// Waits for an event, at first without halting if one is expected soon. False when there will be
+// none.
+bool CallQueue::Wait(void** tag, bool* ok) {
+  while (Clock::now() < expected_until_) {
+    switch (queue_->AsyncNext(tag, ok, gpr_time_0(GPR_CLOCK_MONOTONIC))) {
+      case grpc::CompletionQueue::GOT_EVENT:
+        return true;
+      case grpc::CompletionQueue::SHUTDOWN:
+        return false;
+      case grpc::CompletionQueue::TIMEOUT:
+        std::this_thread::yield();
+    }
+  }
+  return queue_->Next(tag, ok);
+}
+
 void CallQueue::Run() {
   void* tag = nullptr;
   bool ok = false;
-  while (queue_->Next(&tag, &ok)) {
+  while (Wait(&tag, &ok)) {
     static_cast<Completion*>(tag)->Complete(ok);
     if (!pacing_.MayRest()) continue;
     const gpr_timespec at_once = gpr_time_0(GPR_CLOCK_MONOTONIC);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -34,18 +35,24 @@ class CallQueue {
   void Stop();
 
  private:
+  using Clock = std::chrono::steady_clock;
+  // Time for which the thread polls for an event that is expected soon. A processor that halts
+  // takes some 50 µs to wake.
+  static constexpr std::chrono::microseconds kPolling{100};
   class Next;
   friend class Arrival;
   friend class RpcCall;
   void Enter();
   void Leave();
   void AwaitCall();
+  bool Wait(void** tag, bool* ok);
   void Run();
 
   grpc::AsyncGenericService service_;
   const std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   Serve serve_;
   Pacing pacing_;
+  Clock::time_point expected_until_;  // none is expected soon if this has passed
   std::mutex mutex_;
   std::condition_variable left_;
   int calls_ = 0;  // not destroyed yet

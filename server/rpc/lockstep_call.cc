@@ -60,7 +60,9 @@ class LockstepCall final : public RpcCall {
     std::lock_guard lock(mutex_);
     is_writing_ = false;
     if (ending_) return Finish();
-    if (ok) StartRead(&request_);  // otherwise the client is gone, which OnCancel reports
+    if (!ok) return;  // the client is gone, which OnCancel reports
+    StartRead(&request_);
+    ExpectMessage();
   }
 
   void OnCancel() override {

@@ -37,6 +37,7 @@ class UnaryCall final : public RpcCall {
              [this](const absl::StatusOr<std::string>& reply) { Reply(reply); });
   }
   void OnCancel() override { cancelled_->store(true); }
+  void OnDone() override { ExpectMessage(); }  // of the next call
 
   void Reply(const absl::StatusOr<std::string>& reply) {
     callers_->LeaveUnary();

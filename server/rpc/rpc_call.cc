@@ -29,6 +29,10 @@ void RpcCall::ReportRequest() {
   arrival_->queue_->pacing_.OnRequest();
 }
 
+void RpcCall::ExpectMessage() {
+  arrival_->queue_->expected_until_ = CallQueue::Clock::now() + CallQueue::kPolling;
+}
+
 void RpcCall::StartRead(grpc::ByteBuffer* message) {
   awaited_.fetch_add(1);
   arrival_->stream_.Read(message, TagOf(&read_));

@@ -56,8 +56,10 @@ class RpcCall {
 
   const grpc::GenericServerContext& context() const { return arrival_->context_; }
 
-  // Reports, on the thread of the call queue, that the client waits for a reply.
+  // Report, on the thread of the call queue, that the client waits for a reply, and that it will
+  // probably send a message soon.
   void ReportRequest();
+  void ExpectMessage();
 
   // Only one operation of each kind may be in progress. The buffer to read into must outlive it.
   void StartRead(grpc::ByteBuffer* message);

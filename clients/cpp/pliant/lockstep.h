@@ -12,8 +12,8 @@ namespace pliant {
 
 class Client;
 
-// Steps worlds in turns with this program, over one stream: a step takes three quarters of the time
-// of a call such as World::Step. Thread-safe; steps follow each other.
+// Steps worlds in turns with this program, over one stream: a step takes little more than half of
+// the time of a call such as World::Step. Thread-safe; steps follow each other.
 //
 // The first step opens the stream. A step that fails ends it, and the next one opens another.
 class Lockstep {
