@@ -27,7 +27,7 @@ constexpr int kWorlds = 64;
 constexpr int kTurns = 10;
 constexpr double kTurn = 0.3;  // [s]
 
-// How a step is requested: by a call of its own, or as a message of a stream.
+// A client requests a step by a call of its own, or by a message of a stream.
 enum class Request { kCall, kMessage };
 
 // A server with a world of one body, and one client's measurements of its steps.

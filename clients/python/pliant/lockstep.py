@@ -216,6 +216,13 @@ class _Streams:
 
     def step(self, calls: Sequence[Call]) -> list[Any]:
         """Sends all messages, then waits. Returns the response or the error of each call."""
+        try:
+            return self._exchange(calls)
+        except BaseException:  # an interrupt leaves replies unread
+            self.close()
+            raise
+
+    def _exchange(self, calls: Sequence[Call]) -> list[Any]:
         replies: list[Any] = []
         for k, call in enumerate(calls):
             try:
@@ -235,9 +242,6 @@ class _Streams:
             except errors.PliantError as error:
                 self._drop(k)
                 replies[k] = error
-            except BaseException:  # an interrupt leaves replies unread
-                self.close()
-                raise
         return replies
 
     def _drop(self, k: int) -> None:

@@ -12,7 +12,7 @@ Eigen::Matrix3d CalcPolarRotation(const Eigen::Matrix3d& F);
 
 // Polar rotations of four matrices, orthogonal to within 1e-14.
 LaneMatrix3 CalcPolarRotations(const LaneMatrix3& F);
-// The stretches Rᵀ F that belong to them; also of the rotation R of another moment.
+// Returns Rᵀ F, the stretches of F if R is its polar rotation. R may also be that of an earlier F.
 LaneMatrix3 CalcStretches(const LaneMatrix3& R, const LaneMatrix3& F);
 
 }  // namespace pliant::physics
