@@ -27,7 +27,7 @@
 namespace pliant::solvers {
 class MomentumTerm;
 struct BlockMatrix;
-}
+}  // namespace pliant::solvers
 
 namespace pliant::physics {
 
@@ -42,7 +42,7 @@ struct StepAbilities {
   VelocityMap* map = nullptr;           // null: the unknowns are the velocities of the State
   // The convex potential by which a nonlinear momentum balance differs from its linearisation. A
   // convex problem in which all velocities participate may include it.
-  const solvers::MomentumTerm* beyond_linear = nullptr;
+  solvers::MomentumTerm* beyond_linear = nullptr;
 };
 
 // One block during one step. A workspace: dropping it between steps changes no result.

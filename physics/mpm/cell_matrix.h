@@ -2,6 +2,7 @@
 
 #include <array>
 #include <span>
+#include <utility>
 
 #include <Eigen/Core>
 
@@ -15,48 +16,53 @@ inline constexpr int kCellBlocks = kKernelNodes * (kKernelNodes + 1) / 2;
 // Contribution of the particles of a cell to the tangent of its 27 nodes.
 class CellMatrix {
  public:
-  void Clear() { values_.fill(0); }
+  void Clear() { is_zero_ = true; }
 
   // Adds Σ_jl ∇w_a[j] scale D[(r j), (s l)] ∇w_b[l] + mass w_a w_b δ_rs.
   void Add(const Kernel& kernel, double scale, const Eigen::Matrix<double, 9, 9>& tangent,
            double mass) {
-    for (int b = 0; b < kKernelNodes; ++b) {
+    AddColumns([&](int b, int r, int s) {
       const double g[3] = {scale * kernel.gradient[0][b], scale * kernel.gradient[1][b],
                            scale * kernel.gradient[2][b]};
-      const int first = b & ~3;  // aligned to SIMD registers
-      double* column = &values_[static_cast<std::size_t>(b) * kColumn];
-      for (int s = 0; s < 3; ++s) {
-        for (int r = 0; r < 3; ++r, column += kPaddedNodes) {
-          double t[3];
-          for (int j = 0; j < 3; ++j) {
-            t[j] = tangent(r + 3 * j, s) * g[0] + tangent(r + 3 * j, s + 3) * g[1] +
-                   tangent(r + 3 * j, s + 6) * g[2];
-          }
-          const double inertia = r == s ? mass * kernel.w[b] : 0;
-          for (int a = first; a < kPaddedNodes; ++a) {
-            column[a] += t[0] * kernel.gradient[0][a] + t[1] * kernel.gradient[1][a] +
-                         t[2] * kernel.gradient[2][a] + inertia * kernel.w[a];
-          }
-        }
+      double t[3];
+      for (int j = 0; j < 3; ++j) {
+        t[j] = tangent(r + 3 * j, s) * g[0] + tangent(r + 3 * j, s + 3) * g[1] +
+               tangent(r + 3 * j, s + 6) * g[2];
       }
-    }
+      const bool is_diagonal = r == s;
+      const double inertia = mass * kernel.w[b];
+      return [=, &kernel](int a, Lanes sum) {
+        for (int j = 0; j < 3; ++j) sum = MultiplyAdd(t[j], LoadFour(&kernel.gradient[j][a]), sum);
+        return is_diagonal ? MultiplyAdd(inertia, LoadFour(&kernel.w[a]), sum) : sum;
+      };
+    });
   }
 
-  // Adds Σ ∇w_a[r] scale ∇w_b[s], of a tangent scale I ⊗ I.
-  void AddVolumetric(const Kernel& kernel, double scale) {
-    for (int b = 0; b < kKernelNodes; ++b) {
-      double* column = &values_[static_cast<std::size_t>(b) * kColumn];
-      for (int s = 0; s < 3; ++s) {
-        const double g = scale * kernel.gradient[s][b];
-        for (int r = 0; r < 3; ++r, column += kPaddedNodes)
-          for (int a = b & ~3; a < kPaddedNodes; ++a) column[a] += g * kernel.gradient[r][a];
-      }
-    }
+  // A particle whose tangent is scale I ⊗ I.
+  struct Dilation {
+    double scale;
+    alignas(32) double gradient[3][kPaddedNodes];  // ∇w
+  };
+  static constexpr int kMaxDilations = 8;
+  // Adds Σ ∇w_a[r] scale ∇w_b[s] of up to kMaxDilations such particles.
+  void AddDilations(std::span<const Dilation> particles) {
+    const std::size_t count = particles.size();
+    AddColumns([&](int b, int r, int s) {
+      std::array<double, kMaxDilations> factors;
+      for (std::size_t p = 0; p < count; ++p)
+        factors[p] = particles[p].scale * particles[p].gradient[s][b];
+      return [=](int a, Lanes sum) {
+        for (std::size_t p = 0; p < count; ++p)
+          sum = MultiplyAdd(factors[p], LoadFour(&particles[p].gradient[r][a]), sum);
+        return sum;
+      };
+    });
   }
 
   // Adds the blocks to a matrix of column-major 3 × 3 blocks. `places`: index there of each block
   // (a, b).
   void Scatter(std::span<const int> places, std::span<double> matrix) const {
+    if (is_zero_) return;
     const int* place = places.data();
     for (int b = 0; b < kKernelNodes; ++b) {
       const double* column = &values_[static_cast<std::size_t>(b) * kColumn];
@@ -69,7 +75,27 @@ class CellMatrix {
 
  private:
   static constexpr int kColumn = 9 * kPaddedNodes;
-  // column of node b: entry (r, s) of blocks (a, b) for all a, at (r + 3 s) kPaddedNodes + a
+
+  // Calls add = f(b, r, s) for the entries (r, s) of the blocks of node b. add(a, x) returns x plus
+  // what is added to those of (a, b) … (a + 3, b).
+  template <typename F>
+  void AddColumns(const F& f) {
+    const bool was_zero = std::exchange(is_zero_, false);
+    for (int b = 0; b < kKernelNodes; ++b) {
+      double* column = &values_[static_cast<std::size_t>(b) * kColumn];
+      for (int s = 0; s < 3; ++s) {
+        for (int r = 0; r < 3; ++r, column += kPaddedNodes) {
+          const auto add = f(b, r, s);
+          for (int a = b & ~3; a < kPaddedNodes; a += 4)
+            _mm256_store_pd(column + a, add(a, was_zero ? Lanes{} : LoadFour(column + a)));
+        }
+      }
+    }
+  }
+
+  bool is_zero_ = true;
+  // Column of node b: entry (r, s) of blocks (a, b) for all a, at (r + 3 s) kPaddedNodes + a.
+  // Meaningful from the four nodes on that contain b.
   alignas(32) std::array<double, kKernelNodes * kColumn> values_;
 };
 

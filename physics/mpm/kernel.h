@@ -2,8 +2,11 @@
 
 #include <array>
 #include <cmath>
+#include <immintrin.h>
 
 #include <Eigen/Core>
+
+#include "physics/spatial/spatial_vector.h"
 
 namespace pliant::physics {
 
@@ -64,27 +67,45 @@ struct NodeVectors {
   alignas(32) double of[3][kPaddedNodes] = {};
 };
 
+// Numbers of four consecutive nodes; the first one is a multiple of four.
+inline Lanes LoadFour(const double* of_nodes) {
+  return _mm256_load_pd(of_nodes);
+}
+// a b + c, rounded once.
+inline Lanes MultiplyAdd(Lanes a, Lanes b, Lanes c) {
+  return _mm256_fmadd_pd(a, b, c);
+}
+inline Lanes MultiplyAdd(double a, Lanes b, Lanes c) {
+  return MultiplyAdd(Lanes{a, a, a, a}, b, c);
+}
+
+// Σ a_i b_i over the nodes of a cell, in four partial sums.
+inline double SumOverNodes(const double* a, const double* b) {
+  Lanes sums{};
+  for (int i = 0; i < kPaddedNodes; i += 4)
+    sums = MultiplyAdd(LoadFour(a + i), LoadFour(b + i), sums);
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
 // Σ w v_i.
 inline Eigen::Vector3d Interpolate(const Kernel& kernel, const NodeVectors& v) {
   Eigen::Vector3d sum;
-  for (int r = 0; r < 3; ++r) {
-    double s = 0;
-    for (int a = 0; a < kPaddedNodes; ++a) s += kernel.w[a] * v.of[r][a];
-    sum[r] = s;
-  }
+  for (int r = 0; r < 3; ++r) sum[r] = SumOverNodes(kernel.w, v.of[r]);
   return sum;
 }
 
 // Σ v_i ∇wᵀ.
 inline Eigen::Matrix3d InterpolateGradient(const Kernel& kernel, const NodeVectors& v) {
   Eigen::Matrix3d sum;
-  for (int r = 0; r < 3; ++r) {
-    for (int c = 0; c < 3; ++c) {
-      double s = 0;
-      for (int a = 0; a < kPaddedNodes; ++a) s += kernel.gradient[c][a] * v.of[r][a];
-      sum(r, c) = s;
-    }
-  }
+  for (int r = 0; r < 3; ++r)
+    for (int c = 0; c < 3; ++c) sum(r, c) = SumOverNodes(kernel.gradient[c], v.of[r]);
+  return sum;
+}
+
+// Σ v_i · ∇w, the trace of InterpolateGradient.
+inline double InterpolateDivergence(const Kernel& kernel, const NodeVectors& v) {
+  double sum = 0;
+  for (int r = 0; r < 3; ++r) sum += SumOverNodes(kernel.gradient[r], v.of[r]);
   return sum;
 }
 
@@ -98,6 +119,12 @@ inline void AddStress(const Kernel& kernel, const Eigen::Matrix3d& stress, NodeV
   }
 }
 
+// f_i += p ∇w_i, of a stress p I.
+inline void AddPressure(const Kernel& kernel, double p, NodeVectors* f) {
+  for (int r = 0; r < 3; ++r)
+    for (int a = 0; a < kPaddedNodes; ++a) f->of[r][a] += p * kernel.gradient[r][a];
+}
+
 // Affine velocity field of APIC around the point, C = 4/Δx² Σ w v_i armᵀ [1/s].
 inline Eigen::Matrix3d InterpolateAffine(const Kernel& kernel, const NodeVectors& v,
                                          double cell_size) {
@@ -105,11 +132,7 @@ inline Eigen::Matrix3d InterpolateAffine(const Kernel& kernel, const NodeVectors
   Eigen::Matrix3d sum;
   for (int c = 0; c < 3; ++c) {
     for (int a = 0; a < kPaddedNodes; ++a) weighted[a] = kernel.w[a] * kernel.arm[c][a];
-    for (int r = 0; r < 3; ++r) {
-      double s = 0;
-      for (int a = 0; a < kPaddedNodes; ++a) s += weighted[a] * v.of[r][a];
-      sum(r, c) = s;
-    }
+    for (int r = 0; r < 3; ++r) sum(r, c) = SumOverNodes(weighted, v.of[r]);
   }
   return 4 / (cell_size * cell_size) * sum;
 }

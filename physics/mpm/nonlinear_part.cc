@@ -1,6 +1,8 @@
 #include "physics/mpm/nonlinear_part.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 #include "physics/mpm/kernel.h"
 
@@ -42,24 +44,43 @@ NonlinearPart::NonlinearPart(const ParticleModel* model, const ParticleTransfer*
   const bool is_convex = std::ranges::all_of(
       model->bodies, [](const ParticleBody& body) { return body.material->is_convex(); });
   for (const ParticleBody& body : model->bodies) {
-    const bool is_quadratic = body.material->is_quadratic(model->grid.is_corrected);
-    is_nonlinear_ = is_nonlinear_ || !is_quadratic;
-    adds_.push_back(is_convex && !is_quadratic);
-    is_any_ = is_any_ || adds_.back();
+    const ParticleMaterial& material = *body.material;
+    if (!is_convex || material.is_quadratic(model->grid.is_corrected)) {
+      kinds_.push_back(Kind::kNone);
+    } else {
+      kinds_.push_back(material.is_quadratic_but_for_dilation() ? Kind::kDilation
+                                                                : Kind::kGradient);
+    }
+    is_any_ = is_any_ || kinds_.back() != Kind::kNone;
   }
 }
 
 void NonlinearPart::Start(double h) {
   h_ = h;
-  if (is_nonlinear_) points_.resize(model_.num_particles);
+  const auto has = [this](Kind kind) { return std::ranges::find(kinds_, kind) != kinds_.end(); };
+  dilated_.resize(has(Kind::kDilation) ? model_.num_particles : 0);
+  deformed_.resize(has(Kind::kGradient) ? model_.num_particles : 0);
 }
 
-template <typename Visit>
-void NonlinearPart::ForEachParticle(int cell, const Visit& visit) const {
+void NonlinearPart::Linearise(int particle, const Matrix3d& H, const ParticleResponse& response) {
+  const Kind kind = kinds_[model_.body[particle]];
+  if (kind == Kind::kGradient) deformed_[particle] = {H, response};
+  if (kind != Kind::kDilation) return;
+  const double dilation = H.trace();
+  dilated_[particle] = {dilation,
+                        model_.material_of(particle).RespondToDilation(
+                            model_.parameters_of(particle), transfer_.start(particle), dilation)};
+}
+
+template <typename ByDilation, typename ByGradient>
+void NonlinearPart::ForEachParticle(int cell, const ByDilation& by_dilation,
+                                    const ByGradient& by_gradient) const {
   const ActiveGrid::Cell& of = transfer_.grid().cells()[cell];
   for (int i = of.first; i < of.first + of.count; ++i) {
     const int p = transfer_.particle_at(i);
-    if (adds_[model_.body[p]]) visit(p, transfer_.MakeKernel(p, of), points_[p]);
+    const Kind kind = kinds_[model_.body[p]];
+    if (kind == Kind::kDilation) by_dilation(p);
+    if (kind == Kind::kGradient) by_gradient(p);
   }
 }
 
@@ -70,9 +91,17 @@ ParticleResponse NonlinearPart::Respond(int particle, const Matrix3d& H, bool wi
   return response;
 }
 
+DilationResponse NonlinearPart::RespondBeyond(int particle, double change) const {
+  const auto& [dilation, start] = dilated_[particle];
+  const DilationResponse r = model_.material_of(particle).RespondToDilation(
+      model_.parameters_of(particle), transfer_.start(particle), dilation + change);
+  return {r.energy - start.energy - change * (start.slope + 0.5 * change * start.curvature),
+          r.slope - start.slope - change * start.curvature, r.curvature - start.curvature};
+}
+
 bool NonlinearPart::IsLinear(int particle, const Matrix3d& H) const {
   return model_.material_of(particle).IsQuadraticBetween(
-      model_.parameters_of(particle), transfer_.start(particle), points_[particle].H, H);
+      model_.parameters_of(particle), transfer_.start(particle), deformed_[particle].H, H);
 }
 
 double NonlinearPart::AddGradient(std::span<const double> v, std::span<double> gradient) const {
@@ -83,14 +112,26 @@ double NonlinearPart::AddGradient(std::span<const double> v, std::span<double> g
     terms->along.value = 0;
     NodeVectors nodes;
     ParticleTransfer::Gather(cells[cell], v, &nodes);
-    ForEachParticle(cell, [&](int p, const Kernel& kernel, const Point& at) {
-      const Matrix3d H = h_ * InterpolateGradient(kernel, nodes), change = H - at.H;
-      if (IsLinear(p, H)) return;
-      const Excess excess(Respond(p, H, false), at.response, change);
-      const double V = model_.particle_volume[p];
-      terms->along.value += V * excess.energy;
-      AddStress(kernel, V * h_ * excess.stress, &terms->force);
-    });
+    ForEachParticle(
+        cell,
+        [&](int p) {
+          const Kernel kernel = MakeKernel(p, cell);
+          const double dilation = h_ * InterpolateDivergence(kernel, nodes);
+          const DilationResponse beyond = RespondBeyond(p, dilation - dilated_[p].dilation);
+          const double V = model_.particle_volume[p];
+          terms->along.value += V * beyond.energy;
+          AddPressure(kernel, V * h_ * beyond.slope, &terms->force);
+        },
+        [&](int p) {
+          const Kernel kernel = MakeKernel(p, cell);
+          const Deformed& at = deformed_[p];
+          const Matrix3d H = h_ * InterpolateGradient(kernel, nodes), change = H - at.H;
+          if (IsLinear(p, H)) return;
+          const Excess excess(Respond(p, H, false), at.response, change);
+          const double V = model_.particle_volume[p];
+          terms->along.value += V * excess.energy;
+          AddStress(kernel, V * h_ * excess.stress, &terms->force);
+        });
   };
   transfer_.ForEachCell(&terms_, compute, [&](int cell, const CellTerms& terms) {
     sum += terms.along.value;
@@ -102,27 +143,58 @@ double NonlinearPart::AddGradient(std::span<const double> v, std::span<double> g
   return sum;
 }
 
-NonlinearPart::Along NonlinearPart::CalcAlong(std::span<const double> v, std::span<const double> d,
-                                              double alpha) const {
-  Along sum;
+void NonlinearPart::StartLine(std::span<const double> v, std::span<const double> d) {
+  dilation_lines_.resize(dilated_.size());
+  gradient_lines_.resize(deformed_.size());
   const std::span<const ActiveGrid::Cell> cells = transfer_.grid().cells();
-  const auto compute = [&](int cell, CellTerms* terms) {
-    terms->along = {};
+  const auto compute = [&](int cell, CellTerms* /*terms*/) {
     NodeVectors nodes, direction;
     ParticleTransfer::Gather(cells[cell], v, &nodes);
     ParticleTransfer::Gather(cells[cell], d, &direction);
-    ForEachParticle(cell, [&](int p, const Kernel& kernel, const Point& at) {
-      const Matrix3d along = h_ * InterpolateGradient(kernel, direction);
-      const Matrix3d H = h_ * InterpolateGradient(kernel, nodes) + alpha * along, change = H - at.H;
-      if (IsLinear(p, H)) return;
-      const ParticleResponse response = Respond(p, H, true);
-      const Excess excess(response, at.response, change);
-      const double V = model_.particle_volume[p];
-      terms->along.value += V * excess.energy;
-      terms->along.slope += V * Contract(excess.stress, along);
-      terms->along.curvature +=
-          V * Contract(Apply(response.tangent, along) - Apply(at.response.tangent, along), along);
-    });
+    ForEachParticle(
+        cell,
+        [&](int p) {
+          const Kernel kernel = MakeKernel(p, cell);
+          dilation_lines_[p] = {h_ * InterpolateDivergence(kernel, nodes) - dilated_[p].dilation,
+                                h_ * InterpolateDivergence(kernel, direction)};
+        },
+        [&](int p) {
+          const Kernel kernel = MakeKernel(p, cell);
+          gradient_lines_[p] = {h_ * InterpolateGradient(kernel, nodes),
+                                h_ * InterpolateGradient(kernel, direction)};
+        });
+  };
+  transfer_.ForEachCell(&terms_, compute, [](int /*cell*/, const CellTerms& /*terms*/) {});
+}
+
+NonlinearPart::Along NonlinearPart::CalcAlong(double alpha) const {
+  Along sum;
+  const auto compute = [&](int cell, CellTerms* terms) {
+    terms->along = {};
+    ForEachParticle(
+        cell,
+        [&](int p) {
+          const auto& [change, along] = dilation_lines_[p];
+          const DilationResponse beyond = RespondBeyond(p, change + alpha * along);
+          const double V = model_.particle_volume[p];
+          terms->along.value += V * beyond.energy;
+          terms->along.slope += V * beyond.slope * along;
+          terms->along.curvature += V * beyond.curvature * along * along;
+        },
+        [&](int p) {
+          const auto& [start, along] = gradient_lines_[p];
+          const Deformed& at = deformed_[p];
+          const Matrix3d H = start + alpha * along, change = H - at.H;
+          if (IsLinear(p, H)) return;
+          const ParticleResponse response = Respond(p, H, true);
+          const Excess excess(response, at.response, change);
+          const double V = model_.particle_volume[p];
+          terms->along.value += V * excess.energy;
+          terms->along.slope += V * Contract(excess.stress, along);
+          terms->along.curvature +=
+              V *
+              Contract(Apply(response.tangent, along) - Apply(at.response.tangent, along), along);
+        });
   };
   transfer_.ForEachCell(&terms_, compute, [&](int /*cell*/, const CellTerms& terms) {
     sum.value += terms.along.value;
@@ -135,26 +207,37 @@ NonlinearPart::Along NonlinearPart::CalcAlong(std::span<const double> v, std::sp
 void NonlinearPart::AddHessian(std::span<const double> v, std::span<double> A) const {
   const std::span<const ActiveGrid::Cell> cells = transfer_.grid().cells();
   const auto compute = [&](int cell, CellTerms* terms) {
-    terms->is_any = false;
+    terms->matrix.Clear();
     NodeVectors nodes;
     ParticleTransfer::Gather(cells[cell], v, &nodes);
-    ForEachParticle(cell, [&](int p, const Kernel& kernel, const Point& at) {
-      const Matrix3d H = h_ * InterpolateGradient(kernel, nodes);
-      if (H == at.H || IsLinear(p, H)) return;
-      if (!terms->is_any) terms->matrix.Clear();
-      terms->is_any = true;
-      const double scale = model_.particle_volume[p] * h_ * h_;
-      const Eigen::Matrix<double, 9, 9> change = Respond(p, H, true).tangent - at.response.tangent;
-      // only the pressure of a liquid is nonlinear
-      if (model_.material_of(p).is_liquid()) {
-        terms->matrix.AddVolumetric(kernel, scale * change(0, 4));
-      } else {
-        terms->matrix.Add(kernel, scale, change, 0);
-      }
-    });
+    std::array<CellMatrix::Dilation, CellMatrix::kMaxDilations> dilations;
+    int count = 0;
+    const auto add_dilations = [&] {
+      terms->matrix.AddDilations(std::span(dilations).first(count));
+      count = 0;
+    };
+    ForEachParticle(
+        cell,
+        [&](int p) {
+          const Kernel kernel = MakeKernel(p, cell);
+          const double change = h_ * InterpolateDivergence(kernel, nodes) - dilated_[p].dilation;
+          if (change == 0) return;
+          CellMatrix::Dilation& added = dilations[count++];
+          added.scale = model_.particle_volume[p] * h_ * h_ * RespondBeyond(p, change).curvature;
+          std::memcpy(added.gradient, kernel.gradient, sizeof(added.gradient));
+          if (count == CellMatrix::kMaxDilations) add_dilations();
+        },
+        [&](int p) {
+          const Kernel kernel = MakeKernel(p, cell);
+          const Deformed& at = deformed_[p];
+          const Matrix3d H = h_ * InterpolateGradient(kernel, nodes);
+          if (H == at.H || IsLinear(p, H)) return;
+          terms->matrix.Add(kernel, model_.particle_volume[p] * h_ * h_,
+                            Respond(p, H, true).tangent - at.response.tangent, 0);
+        });
+    if (count > 0) add_dilations();
   };
   transfer_.ForEachCell(&terms_, compute, [&](int cell, const CellTerms& terms) {
-    if (!terms.is_any) return;
     terms.matrix.Scatter(
         std::span(places_).subspan(static_cast<std::size_t>(cell) * kCellBlocks, kCellBlocks), A);
   });

@@ -33,42 +33,63 @@ class NonlinearPart final : public solvers::MomentumTerm {
 
   void Start(double h);
   // Sets the linearisation of a particle, after Start. Different particles may be set concurrently.
-  void Linearise(int particle, const Eigen::Matrix3d& H, const ParticleResponse& response) {
-    if (!points_.empty()) points_[particle] = {H, response};
-  }
-  // H_l of a particle.
-  const Eigen::Matrix3d& gradient(int particle) const { return points_[particle].H; }
+  void Linearise(int particle, const Eigen::Matrix3d& H, const ParticleResponse& response);
 
   double AddGradient(std::span<const double> v, std::span<double> gradient) const override;
-  Along CalcAlong(std::span<const double> v, std::span<const double> d,
-                  double alpha) const override;
+  void StartLine(std::span<const double> v, std::span<const double> d) override;
+  Along CalcAlong(double alpha) const override;
   void AddHessian(std::span<const double> v, std::span<double> A) const override;
 
  private:
-  struct Point {
+  // How the particles of a body contribute to φ: not at all, by a function of their dilation tr H,
+  // or by one of H.
+  enum class Kind { kNone, kDilation, kGradient };
+  // Linearisation of a particle of the second kind, and of the third.
+  struct Dilated {
+    double dilation;
+    DilationResponse response;
+  };
+  struct Deformed {
     Eigen::Matrix3d H;
     ParticleResponse response;
+  };
+  // Change of the dilation since the linearisation, and H, along a line.
+  struct DilationLine {
+    double change, along;
+  };
+  struct GradientLine {
+    Eigen::Matrix3d H, along;
   };
   struct CellTerms {
     NodeVectors force;
     Along along;
     CellMatrix matrix;
-    bool is_any;
   };
-  // Visits the particles of a cell that contribute to φ.
-  template <typename Visit>
-  void ForEachParticle(int cell, const Visit& visit) const;
+  // Calls by_dilation(particle) or by_gradient(particle) for the particles of a cell that
+  // contribute to φ.
+  template <typename ByDilation, typename ByGradient>
+  void ForEachParticle(int cell, const ByDilation& by_dilation,
+                       const ByGradient& by_gradient) const;
+  Kernel MakeKernel(int particle, int cell) const {
+    return transfer_.MakeKernel(particle, transfer_.grid().cells()[cell]);
+  }
   // Whether a particle's response to H equals its linearisation.
   bool IsLinear(int particle, const Eigen::Matrix3d& H) const;
   ParticleResponse Respond(int particle, const Eigen::Matrix3d& H, bool with_tangent) const;
+  // The part of a particle in φ, per volume, after this change of its dilation.
+  DilationResponse RespondBeyond(int particle, double change) const;
 
   const ParticleModel& model_;
   const ParticleTransfer& transfer_;
   const std::vector<int>& places_;
-  std::vector<char> adds_;  // per body: whether it contributes to φ
-  bool is_any_ = false, is_nonlinear_ = false;
+  std::vector<Kind> kinds_;  // of bodies
+  bool is_any_ = false;
   double h_ = 0;
-  std::vector<Point> points_;  // of each particle; empty if all bodies are quadratic
+  // of all particles; empty if there are none of the kind
+  std::vector<Dilated> dilated_;
+  std::vector<Deformed> deformed_;
+  std::vector<DilationLine> dilation_lines_;
+  std::vector<GradientLine> gradient_lines_;
   mutable std::vector<CellTerms> terms_;
 };
 

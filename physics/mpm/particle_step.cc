@@ -87,11 +87,12 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
 
   bool IsStale(std::span<const double> v) override {
     bool is_stale = false;
-    transfer_.ForEachParticle(v, [&](int p, const Kernel& kernel, const NodeVectors& nodes) {
-      const Matrix3d H = stage_.h * InterpolateGradient(kernel, nodes);
-      is_stale =
-          is_stale || (H - nonlinear_.gradient(p)).squaredNorm() > kStaleGradient * kStaleGradient;
-    });
+    const std::span<const double> change = CalcChange(v);
+    transfer_.ForEachParticle(
+        change, [&](int /*p*/, const Kernel& kernel, const NodeVectors& nodes) {
+          const Matrix3d H = stage_.h * InterpolateGradient(kernel, nodes);
+          is_stale = is_stale || H.squaredNorm() > kStaleGradient * kStaleGradient;
+        });
     return is_stale;
   }
 

@@ -67,6 +67,11 @@ double ImpactRegularisation(const ConstraintSystem::Contact& contact, double imp
 // relative tolerance of the first one.
 constexpr double kHardImpact = 0.1, kRoughTolerance = 0.1;
 
+// Tolerance of an island as a fraction of that of the step, so that the full system meets its own
+// in its own norms. It is smaller where the guess is rough: the velocities of particles at rest are
+// interpolated anew in each step, so the forces on them vary by as much as is tolerated.
+constexpr double kFraction = 0.1, kRoughGuessFraction = 0.03;
+
 // Positions need not be exact: the next steps remove the rest of an overlap.
 constexpr double kRecoveryTolerance = 1e-3;
 constexpr int kMaxRecoveryIterations = 2;
@@ -242,7 +247,7 @@ class ConvexStepper final : public Stepper {
 
   // The convex potential of a block of the system, if it has one and all of its velocities
   // participate.
-  const solvers::MomentumTerm* FindTerm(int b) const {
+  solvers::MomentumTerm* FindTerm(int b) const {
     const Participation::Block& of = stages_.participation.blocks[b];
     const BlockStep& step = *stages_.blocks.steps[of.block];
     const bool is_whole = of.num_groups == step.space().num_groups();
@@ -286,13 +291,13 @@ class ConvexStepper final : public Stepper {
   void SolveIsland(const solvers::IslandView& island, double h, Work* work, Outcome* outcome) {
     const ConvexOptions& options = model_.method.convex;
     solvers::SapOptions sap;
-    // a tighter tolerance, so that the full system meets its own in its own norms
-    sap.relative_tolerance = 0.1 * options.tolerance;
     sap.max_iterations = options.max_iterations;
     sap.line_search = options.line_search == ConvexOptions::LineSearch::kExact
                           ? solvers::SapOptions::LineSearch::kExact
                           : solvers::SapOptions::LineSearch::kBacktracking;
     MakeProblem(island, h, work);
+    sap.relative_tolerance =
+        options.tolerance * (work->problem.has_rough_guess ? kRoughGuessFraction : kFraction);
     island.Gather(options.warm_start ? stages_.warm_start.v : stages_.system.v_star, &work->guess);
     SolveProblem(sap, work);
     island.Scatter(work->result.v, solution_.v_participating);

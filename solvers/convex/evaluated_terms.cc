@@ -10,7 +10,7 @@ template <typename F>
 void EvaluatedTerms::ForEachTerm(const F& f) const {
   const IslandView& island = problem_->island;
   for (std::size_t b = 0; b < problem_->terms.size(); ++b) {
-    const MomentumTerm* term = problem_->terms[b];
+    MomentumTerm* term = problem_->terms[b];
     if (term == nullptr) continue;
     const int first = island.first_of_block(static_cast<int>(b)),
               size = island.block(static_cast<int>(b)).size;
@@ -26,11 +26,13 @@ void EvaluatedTerms::Start(const ConvexProblem& problem, std::span<const double>
   cost_ = 0;
   gradient_.assign(has_terms_ ? problem.size() : 0, 0.0);
   if (sums_.size() < tangents_.size()) sums_.resize(tangents_.size());
+  linearised_at_.clear();
   Linearise(guess);
 }
 
 void EvaluatedTerms::Linearise(std::span<const double> v) {
-  if (!has_terms_) return;
+  if (!has_terms_ || std::ranges::equal(v, linearised_at_)) return;
+  linearised_at_.assign(v.begin(), v.end());
   ForEachTerm([&](std::size_t b, const MomentumTerm& term, const auto& part) {
     const SchurComplement& given = problem_->island.block(static_cast<int>(b)).A;
     if (given.sparse != nullptr) {
@@ -56,11 +58,16 @@ void EvaluatedTerms::Evaluate(std::span<const double> v) {
   });
 }
 
-MomentumTerm::Along EvaluatedTerms::CalcAlong(std::span<const double> v, std::span<const double> d,
-                                              double alpha) const {
+void EvaluatedTerms::StartLine(std::span<const double> v, std::span<const double> d) {
+  ForEachTerm([&](std::size_t /*b*/, MomentumTerm& term, const auto& part) {
+    term.StartLine(part(v), part(d));
+  });
+}
+
+MomentumTerm::Along EvaluatedTerms::CalcAlong(double alpha) const {
   MomentumTerm::Along sum;
-  ForEachTerm([&](std::size_t /*b*/, const MomentumTerm& term, const auto& part) {
-    const MomentumTerm::Along along = term.CalcAlong(part(v), part(d), alpha);
+  ForEachTerm([&](std::size_t /*b*/, const MomentumTerm& term, const auto& /*part*/) {
+    const MomentumTerm::Along along = term.CalcAlong(alpha);
     sum.value += along.value;
     sum.slope += along.slope;
     sum.curvature += along.curvature;

@@ -26,9 +26,10 @@ class EvaluatedTerms {
   double cost() const { return cost_; }
   std::span<const double> gradient() const { return gradient_; }
 
-  // Σ φ(v + α d), and its first and second derivatives with respect to α.
-  MomentumTerm::Along CalcAlong(std::span<const double> v, std::span<const double> d,
-                                double alpha) const;
+  // Sets the line v + α d.
+  void StartLine(std::span<const double> v, std::span<const double> d);
+  // Σ φ on this line, and its first and second derivatives with respect to α.
+  MomentumTerm::Along CalcAlong(double alpha) const;
   // Slope at α = 0 from the velocities of the last Evaluate, at no cost.
   double CalcSlope(std::span<const double> d) const;
 
@@ -45,6 +46,7 @@ class EvaluatedTerms {
   const ConvexProblem* problem_ = nullptr;
   bool has_terms_ = false;
   double cost_ = 0;
+  std::vector<double> linearised_at_;  // Linearise has nothing to do there
   std::vector<SchurComplement> tangents_;
   std::vector<Tangent> sums_;  // storage of A + ∇²φ, by block
   std::vector<double> gradient_;

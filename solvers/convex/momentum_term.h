@@ -13,12 +13,13 @@ class MomentumTerm {
   // Returns φ(v) [J] and adds ∇φ(v) to `gradient` [N·s]; both have the block's size.
   virtual double AddGradient(std::span<const double> v, std::span<double> gradient) const = 0;
 
-  // φ(v + α d), and its first and second derivatives with respect to α.
+  // Sets the line v + α d, on which CalcAlong is then called several times.
+  virtual void StartLine(std::span<const double> v, std::span<const double> d) = 0;
+  // φ on this line, and its first and second derivatives with respect to α.
   struct Along {
     double value = 0, slope = 0, curvature = 0;
   };
-  virtual Along CalcAlong(std::span<const double> v, std::span<const double> d,
-                          double alpha) const = 0;
+  virtual Along CalcAlong(double alpha) const = 0;
 
   // A += ∇²φ(v), which is positive semi-definite. `A` has the layout of the block's own matrix:
   // size × size if dense, BlockMatrix::values if sparse.

@@ -163,6 +163,7 @@ struct SapSolver::Workspace {
         break;
       }
       const double before = cost_, size_before = cost_size_;
+      terms_.StartLine(v_, dv_);
       const double alpha =
           options_->line_search == SapOptions::LineSearch::kExact ? SearchExactly() : Backtrack();
       Advance(alpha);
@@ -517,7 +518,7 @@ struct SapSolver::Workspace {
     if (!terms_.empty() && alpha == 0) {
       slope += terms_.CalcSlope(dv_);
     } else if (!terms_.empty()) {
-      const MomentumTerm::Along terms = terms_.CalcAlong(v_, dv_, alpha);
+      const MomentumTerm::Along terms = terms_.CalcAlong(alpha);
       slope += terms.slope;
       *curvature += terms.curvature;
     }
@@ -562,7 +563,7 @@ struct SapSolver::Workspace {
     double cost = 0, size = 0;
     FindQuadratic(&cost, &size);
     cost = cost + alpha * slope_A_ + 0.5 * alpha * alpha * curvature_A_ + contacts_.CalcCost(alpha);
-    if (!terms_.empty()) cost += terms_.CalcAlong(v_, dv_, alpha).value;
+    if (!terms_.empty()) cost += terms_.CalcAlong(alpha).value;
     for (std::size_t k = 0; k < row_change_.size(); ++k) {
       const ConvexProblem::Row& row = problem_->rows[k];
       const double y = (row.v_hat - row_rate_[k] - alpha * row_change_[k]) / row.R;

@@ -48,7 +48,7 @@ struct ConvexProblem {
   std::vector<Contact> contacts;    // the island's contacts and rows, in their order
   std::vector<Row> rows;
   // φ of each block of the island, null where momentum is linear; empty: linear everywhere
-  std::vector<const MomentumTerm*> terms;
+  std::vector<MomentumTerm*> terms;
   // The guess is interpolated from velocities of the step before, not its solution: expected
   // impulses and slips predict the modes of contacts better.
   bool has_rough_guess = false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <compare>
+#include <immintrin.h>
 
 namespace pliant::solvers {
 
@@ -268,7 +269,8 @@ void SparseHessian::FindTargets() {
 }
 
 void SparseHessian::Start(std::span<const SchurComplement> tangents) {
-  std::fill(matrix_.values.begin(), matrix_.values.end(), 0.0);
+  // A has most of the blocks, or all
+  if (of_A_.size() < pattern_.rows.size()) std::ranges::fill(matrix_.values, 0.0);
   const int* target = of_A_.data();
   for (int b = 0; b < island_->num_blocks(); ++b) {
     const IslandView::Block& block = island_->block(b);
@@ -305,26 +307,18 @@ void SparseHessian::AddContacts(absl::FunctionRef<bool(int contact, Matrix3d* G)
 
 void SparseHessian::AddWeighted(const Stencil& stencil,
                                 absl::FunctionRef<bool(int contact, Matrix3d* G)> find) {
-  // entries xx, yx, zx, yy, zy, zz of QᵀGQ, each times the lower triangle of w wᵀ, column by column
-  constexpr int kParts = 6;
-  const int n = stencil.num_nodes;
-  sums_.assign(std::size_t(kParts) * n * n, 0.0);
-  bool is_any = false;
+  const int n = stencil.num_nodes, padded = (n + 3) & ~3;
+  parts_.clear();
+  padded_weights_.clear();
   for (int k = stencil.first_contact; k < stencil.first_contact + stencil.num_contacts; ++k) {
     const Weighted& contact = weighted_[k];
     Matrix3d G;
     if (!find(contact.contact, &G)) continue;
-    is_any = true;
-    const double* w = weights_.data() + contact.first_node;
+    const auto w = weights_.begin() + contact.first_node;
     const Matrix3d QG = contact.Q.transpose() * G, M = QG * contact.Q;
-    const double parts[kParts] = {M(0, 0), M(1, 0), M(2, 0), M(1, 1), M(2, 1), M(2, 2)};
-    double* column = sums_.data();
-    for (int b = 0; b < n; ++b) {
-      for (int p = 0; p < kParts; ++p, column += n) {
-        const double factor = w[b] * parts[p];
-        for (int a = b; a < n; ++a) column[a] += factor * w[a];
-      }
-    }
+    parts_.push_back({M(0, 0), M(1, 0), M(2, 0), M(1, 1), M(2, 1), M(2, 2)});
+    padded_weights_.insert(padded_weights_.end(), w, w + n);
+    padded_weights_.resize(parts_.size() * padded, 0.0);
 
     // other nodes, coupled among themselves and with the stencil
     Add(contact.contact, G);
@@ -341,14 +335,24 @@ void SparseHessian::AddWeighted(const Stencil& stencil,
       }
     }
   }
-  if (!is_any) return;
+  if (parts_.empty()) return;
   const int* target = stencil_targets_.data() + stencil.first_target;
   for (int b = 0; b < n; ++b) {
-    const double* column = &sums_[std::size_t(kParts) * n * b];
-    for (int a = b; a < n; ++a) {
-      constexpr int kPartOf[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
-      double* block = &matrix_.values[9 * std::size_t(*target++)];
-      for (int e = 0; e < 9; ++e) block[e] += column[kPartOf[e] * n + a];
+    for (int four = b & ~3; four < n; four += 4) {
+      // Σ w_a w_b QᵀGQ for four nodes a
+      __m256d sums[6] = {};
+      const double* w = padded_weights_.data();
+      for (const std::array<double, 6>& parts : parts_) {
+        const __m256d product = _mm256_mul_pd(_mm256_set1_pd(w[b]), _mm256_loadu_pd(w + four));
+        for (int p = 0; p < 6; ++p)
+          sums[p] = _mm256_fmadd_pd(_mm256_set1_pd(parts[p]), product, sums[p]);
+        w += padded;
+      }
+      for (int a = std::max(b, four); a < std::min(n, four + 4); ++a) {
+        constexpr int kPartOf[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
+        double* block = &matrix_.values[9 * std::size_t(*target++)];
+        for (int e = 0; e < 9; ++e) block[e] += sums[kPartOf[e]][a - four];
+      }
     }
   }
 }

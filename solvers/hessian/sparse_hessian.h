@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <utility>
@@ -131,7 +132,9 @@ class SparseHessian {
   std::vector<Stencil> stencils_;
   std::vector<Cross> crosses_;
   std::vector<int> crosses_of_slots_, stencil_targets_, cross_targets_;
-  std::vector<double> sums_;                    // of one stencil
+  // of the contacts on one stencil that are not open
+  std::vector<std::array<double, 6>> parts_;    // of QᵀGQ: xx, yx, zx, yy, zy, zz
+  std::vector<double> padded_weights_;          // four consecutive nodes in a register
   std::vector<std::pair<int, int>> couplings_;  // column, row, where A has no block
   BlockPattern pattern_, new_pattern_;
   std::vector<int> order_, new_order_;

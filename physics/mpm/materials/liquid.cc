@@ -99,18 +99,18 @@ class Liquid final : public ParticleMaterial {
                ParticleResponse* response) const override {
     const LiquidLaw law(p);
     const double J = start.state.J;
-    const VolumeResponse r = RespondToVolume(law, TrialVolume(start, H));
+    const DilationResponse r = RespondToDilation(p, start, H.trace());
     // the Kirchhoff stress of viscosity is J 2 η dev sym ∇v = 2 drag dev sym H
     const double drag = (law.viscosity + start.viscosity) * J / start.h;
     const Matrix3d shear = SymmetricDeviator(H);
     response->energy = r.energy + drag * shear.squaredNorm();
-    response->stress = r.slope * J * Matrix3d::Identity() + 2 * drag * shear;
+    response->stress = r.slope * Matrix3d::Identity() + 2 * drag * shear;
     response->is_projected = false;
     if (!with_tangent) return;
 
     Eigen::Matrix<double, 9, 9>& T = response->tangent;
     T.setZero();
-    const double bulk = r.curvature * J * J - drag * 2 / 3;
+    const double bulk = r.curvature - drag * 2 / 3;
     for (int i = 0; i < 3; ++i) {
       for (int j = 0; j < 3; ++j) {
         T(4 * i, 4 * j) += bulk;
@@ -120,11 +120,19 @@ class Liquid final : public ParticleMaterial {
     }
   }
 
+  bool is_quadratic_but_for_dilation() const override { return true; }
+  DilationResponse RespondToDilation(const double* p, const ParticleStart& start,
+                                     double dilation) const override {
+    const double J = start.state.J;
+    const VolumeResponse r = RespondToVolume(LiquidLaw(p), TrialVolume(start, dilation));
+    return {r.energy, r.slope * J, r.curvature * J * J};
+  }
+
   void Advance(const double* p, const ParticleStart& start, const Matrix3d& H,
                ParticleState* end) const override {
     const double min_J = LiquidLaw(p).min_J();
     // an inverted particle counts as compressed to the limit of the law
-    double J = std::max(TrialVolume(start, H), min_J);
+    double J = std::max(TrialVolume(start, H.trace()), min_J);
     if (start.is_corrected) {
       const double after = start.state.J * (Matrix3d::Identity() + H).determinant();
       J = std::clamp(after, (1 - kMaxCorrection) * J, (1 + kMaxCorrection) * J);
@@ -152,8 +160,8 @@ class Liquid final : public ParticleMaterial {
   }
 
  private:
-  static double TrialVolume(const ParticleStart& start, const Matrix3d& H) {
-    return start.state.J * (1 + H.trace() + start.J_offset);
+  static double TrialVolume(const ParticleStart& start, double dilation) {
+    return start.state.J * (1 + dilation + start.J_offset);
   }
 };
 

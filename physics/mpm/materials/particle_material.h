@@ -51,6 +51,11 @@ struct ParticleResponse {
   bool is_projected = false;                         // the tangent lost negative eigenvalues
 };
 
+// Energy per volume at rest as a function of the dilation tr H, and its derivatives [Pa].
+struct DilationResponse {
+  double energy = 0, slope = 0, curvature = 0;
+};
+
 // A material of particles: an energy density as a function of the step's displacement gradient, and
 // an update of the state. docs/extending.md describes how to add one. It may use no function of the
 // C library except the square root, since their last bits differ between machines.
@@ -81,6 +86,13 @@ class ParticleMaterial {
                                   const Eigen::Matrix3d& /*H0*/,
                                   const Eigen::Matrix3d& /*H1*/) const {
     return false;
+  }
+  // Whether the energy is RespondToDilation plus a quadratic function of H. If so, iterations of a
+  // step evaluate only the former.
+  virtual bool is_quadratic_but_for_dilation() const { return false; }
+  virtual DilationResponse RespondToDilation(const double* /*p*/, const ParticleStart& /*start*/,
+                                             double /*dilation*/) const {
+    return {};
   }
   // State at the end of the step, of which `C` is set by the caller.
   virtual void Advance(const double* p, const ParticleStart& start, const Eigen::Matrix3d& H,

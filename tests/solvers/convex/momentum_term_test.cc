@@ -40,12 +40,15 @@ class Springs final : public MomentumTerm {
     }
     return value;
   }
-  Along CalcAlong(std::span<const double> v, std::span<const double> d,
-                  double alpha) const override {
-    std::vector<double> at(v.begin(), v.end()), gradient(v.size(), 0.0);
-    for (std::size_t i = 0; i < at.size(); ++i) at[i] += alpha * d[i];
+  void StartLine(std::span<const double> v, std::span<const double> d) override {
+    v_.assign(v.begin(), v.end());
+    d_.assign(d.begin(), d.end());
+  }
+  Along CalcAlong(double alpha) const override {
+    std::vector<double> at = v_, gradient(at.size(), 0.0);
+    for (std::size_t i = 0; i < at.size(); ++i) at[i] += alpha * d_[i];
     const double value = AddGradient(at, gradient);
-    const Map<const VectorXd> x(d.data(), d.size());
+    const Map<const VectorXd> x(d_.data(), d_.size());
     return {value, x.dot(Map<const VectorXd>(gradient.data(), gradient.size())),
             x.dot(CalcHessian(at) * x)};
   }
@@ -67,6 +70,7 @@ class Springs final : public MomentumTerm {
   Kind kind_;
   MatrixXd a_;
   double c_;
+  std::vector<double> v_, d_;  // of the line
 };
 
 // A chain of bodies with frictional contacts, two of which have nonlinear springs.
@@ -185,7 +189,8 @@ TEST_P(MomentumTermTest, GradientAndHessianAreThoseOfTheValue) {
     EXPECT_LT(((high_gradient - low_gradient) / (2 * d) - H.col(i)).norm(), 1e3 * d * d);
     std::vector<double> unit(kSize, 0.0);
     unit[i] = 1;
-    const MomentumTerm::Along along = terms_[0]->CalcAlong(v, unit, 0);
+    terms_[0]->StartLine(v, unit);
+    const MomentumTerm::Along along = terms_[0]->CalcAlong(0);
     EXPECT_NEAR(along.slope, gradient[i], 1e-12 * (1 + std::abs(gradient[i])));
     EXPECT_NEAR(along.curvature, H(i, i), 1e-12 * H(i, i));
   }
@@ -219,15 +224,15 @@ TEST_P(MomentumTermTest, ASparseBlockGivesTheSolutionOfADenseOne) {
   BlockMatrix sparse(&pattern);
   // the springs, with their Hessian in block order
   struct InBlocks final : MomentumTerm {
-    const Springs* springs;
+    Springs* springs;
     const BlockPattern* pattern;
     double AddGradient(std::span<const double> v, std::span<double> g) const override {
       return springs->AddGradient(v, g);
     }
-    Along CalcAlong(std::span<const double> v, std::span<const double> d,
-                    double alpha) const override {
-      return springs->CalcAlong(v, d, alpha);
+    void StartLine(std::span<const double> v, std::span<const double> d) override {
+      springs->StartLine(v, d);
     }
+    Along CalcAlong(double alpha) const override { return springs->CalcAlong(alpha); }
     void AddHessian(std::span<const double> v, std::span<double> A) const override {
       AddBlocks(springs->CalcHessian(v), *pattern, A);
     }

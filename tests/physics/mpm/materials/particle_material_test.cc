@@ -104,6 +104,39 @@ TEST_P(EveryParticleMaterial, TangentHasNoNegativeEigenvalue) {
   EXPECT_EQ(projected > 0, !material().is_convex());
 }
 
+// Without its function of the dilation, the energy has one tangent everywhere, which gives changes
+// of stress and energy.
+TEST_P(EveryParticleMaterial, IsQuadraticButForDilationIfItSaysSo) {
+  const Matrix3d I = Matrix3d::Identity();
+  const Vector9d unit = AsVector(I);
+  bool is_any_nonlinear = false;
+  for (int trial = 0; trial < 100; ++trial) {
+    particle_.StartRandomly(Strain(trial), &random_);
+    const Matrix3d A = RandomMatrix(Strain(trial), &random_),
+                   B = RandomMatrix(Strain(trial), &random_);
+    const ParticleResponse at_A = particle_.At(A), at_B = particle_.At(B);
+    if (!material().is_quadratic_but_for_dilation()) {
+      EXPECT_EQ(particle_.AtDilation(A.trace()).curvature, 0);
+      continue;
+    }
+    const DilationResponse of_A = particle_.AtDilation(A.trace()),
+                           of_B = particle_.AtDilation(B.trace());
+    is_any_nonlinear = is_any_nonlinear || of_A.curvature != of_B.curvature;
+    const Matrix9d tangent = at_A.tangent - of_A.curvature * unit * unit.transpose();
+    const double stiffness = at_A.tangent.norm() + at_B.tangent.norm();
+    EXPECT_LT((at_B.tangent - of_B.curvature * unit * unit.transpose() - tangent).norm(),
+              1e-13 * stiffness);
+    const Matrix3d stress = at_B.stress - of_B.slope * I - (at_A.stress - of_A.slope * I);
+    EXPECT_LT((AsVector(stress) - tangent * AsVector(B - A)).norm(),
+              1e-13 * stiffness * (A.norm() + B.norm()));
+    const double mean = 0.5 * (AsVector(at_A.stress + at_B.stress).dot(AsVector(B - A)) -
+                               (of_A.slope + of_B.slope) * (B - A).trace());
+    EXPECT_NEAR(at_B.energy - of_B.energy - (at_A.energy - of_A.energy), mean,
+                1e-13 * stiffness * (A.squaredNorm() + B.squaredNorm()));
+  }
+  EXPECT_EQ(is_any_nonlinear, material().is_quadratic_but_for_dilation());
+}
+
 // Gradients of a convex function are monotone, however far apart.
 TEST_P(EveryParticleMaterial, IsConvexIfItSaysSo) {
   int violated = 0;

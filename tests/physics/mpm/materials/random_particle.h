@@ -67,6 +67,9 @@ class Particle {
     material_->Respond(p_.data(), start_, H, with_tangent, &response);
     return response;
   }
+  DilationResponse AtDilation(double dilation) const {
+    return material_->RespondToDilation(p_.data(), start_, dilation);
+  }
   ParticleState After(const Eigen::Matrix3d& H) const {
     ParticleState end;
     end.C = H / start_.h;
