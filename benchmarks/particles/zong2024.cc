@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "benchmarks/measure.h"
+#include "benchmarks/particles/large_bodies.h"
 #include "benchmarks/particles/shipped_scene.h"
 #include "benchmarks/particles/zong2024_figures.h"
 #include "benchmarks/suite.h"
@@ -113,6 +114,7 @@ ordered_json RunZong2024(const std::string& only, int max_steps) {
     rows.push_back(RunPaperLine(line, max_steps));
   }
   AddZong2024Figures(only, max_steps, &rows);
+  AddLargeBodies(only, &rows);
   return rows;
 }
 
