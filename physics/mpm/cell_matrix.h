@@ -94,8 +94,8 @@ class CellMatrix {
   }
 
   bool is_zero_ = true;
-  // Column of node b: entry (r, s) of blocks (a, b) for all a, at (r + 3 s) kPaddedNodes + a.
-  // Meaningful from the four nodes on that contain b.
+  // Column of node b: entry (r, s) of blocks (a, b) at (r + 3 s) kPaddedNodes + a, for a from the
+  // four nodes on that contain b; those before are not used.
   alignas(32) std::array<double, kKernelNodes * kColumn> values_;
 };
 

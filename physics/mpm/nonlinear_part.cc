@@ -91,6 +91,11 @@ ParticleResponse NonlinearPart::Respond(int particle, const Matrix3d& H, bool wi
   return response;
 }
 
+double NonlinearPart::CalcDilationChange(int particle, const Kernel& kernel,
+                                         const NodeVectors& v) const {
+  return h_ * InterpolateDivergence(kernel, v) - dilated_[particle].dilation;
+}
+
 DilationResponse NonlinearPart::RespondBeyond(int particle, double change) const {
   const auto& [dilation, start] = dilated_[particle];
   const DilationResponse r = model_.material_of(particle).RespondToDilation(
@@ -116,8 +121,7 @@ double NonlinearPart::AddGradient(std::span<const double> v, std::span<double> g
         cell,
         [&](int p) {
           const Kernel kernel = MakeKernel(p, cell);
-          const double dilation = h_ * InterpolateDivergence(kernel, nodes);
-          const DilationResponse beyond = RespondBeyond(p, dilation - dilated_[p].dilation);
+          const DilationResponse beyond = RespondBeyond(p, CalcDilationChange(p, kernel, nodes));
           const double V = model_.particle_volume[p];
           terms->along.value += V * beyond.energy;
           AddPressure(kernel, V * h_ * beyond.slope, &terms->force);
@@ -155,7 +159,7 @@ void NonlinearPart::StartLine(std::span<const double> v, std::span<const double>
         cell,
         [&](int p) {
           const Kernel kernel = MakeKernel(p, cell);
-          dilation_lines_[p] = {h_ * InterpolateDivergence(kernel, nodes) - dilated_[p].dilation,
+          dilation_lines_[p] = {CalcDilationChange(p, kernel, nodes),
                                 h_ * InterpolateDivergence(kernel, direction)};
         },
         [&](int p) {
@@ -220,7 +224,7 @@ void NonlinearPart::AddHessian(std::span<const double> v, std::span<double> A) c
         cell,
         [&](int p) {
           const Kernel kernel = MakeKernel(p, cell);
-          const double change = h_ * InterpolateDivergence(kernel, nodes) - dilated_[p].dilation;
+          const double change = CalcDilationChange(p, kernel, nodes);
           if (change == 0) return;
           CellMatrix::Dilation& added = dilations[count++];
           added.scale = model_.particle_volume[p] * h_ * h_ * RespondBeyond(p, change).curvature;

@@ -76,7 +76,9 @@ class NonlinearPart final : public solvers::MomentumTerm {
   // Whether a particle's response to H equals its linearisation.
   bool IsLinear(int particle, const Eigen::Matrix3d& H) const;
   ParticleResponse Respond(int particle, const Eigen::Matrix3d& H, bool with_tangent) const;
-  // The part of a particle in φ, per volume, after this change of its dilation.
+  // Change of a particle's dilation since its linearisation, with velocities v on its nodes.
+  double CalcDilationChange(int particle, const Kernel& kernel, const NodeVectors& v) const;
+  // The part of a particle in φ, per volume, after this change.
   DilationResponse RespondBeyond(int particle, double change) const;
 
   const ParticleModel& model_;

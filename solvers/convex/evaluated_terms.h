@@ -46,7 +46,7 @@ class EvaluatedTerms {
   const ConvexProblem* problem_ = nullptr;
   bool has_terms_ = false;
   double cost_ = 0;
-  std::vector<double> linearised_at_;  // Linearise has nothing to do there
+  std::vector<double> linearised_at_;  // v of the last Linearise, which is not repeated there
   std::vector<SchurComplement> tangents_;
   std::vector<Tangent> sums_;  // storage of A + ∇²φ, by block
   std::vector<double> gradient_;
