@@ -175,7 +175,7 @@ probes:
   - {name: cube, position: {body: cube}}
 )",
                                {{"$TANK", Tank(-0.08, 0.08, 0.08)}}));
-  // the water, which the cube has pushed aside, comes to rest slowly: after 1.5 s, the cube is still
+  // the water that the cube has pushed aside comes to rest slowly: after 1.5 s, the cube is still
   // up to 12 mm too high
   ASSERT_NO_FATAL_FAILURE(RunUntil(2.5, &world));
   while (world.state().time < 3) {
