@@ -176,7 +176,7 @@ probes:
 )",
                                {{"$TANK", Tank(-0.08, 0.08, 0.08)}}));
   // the water that the cube has pushed aside comes to rest slowly: after 1.5 s, the cube is still
-  // up to 12 mm too high
+  // 10 mm too high
   ASSERT_NO_FATAL_FAILURE(RunUntil(2.5, &world));
   while (world.state().time < 3) {
     const absl::Status status = world.Step();
