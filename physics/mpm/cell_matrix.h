@@ -48,7 +48,7 @@ class CellMatrix {
   void AddDilations(std::span<const Dilation> particles) {
     const std::size_t count = particles.size();
     AddColumns([&](int b, int r, int s) {
-      std::array<double, kMaxDilations> factors;
+      std::array<double, kMaxDilations> factors{};
       for (std::size_t p = 0; p < count; ++p)
         factors[p] = particles[p].scale * particles[p].gradient[s][b];
       return [=](int a, Lanes sum) {
@@ -76,8 +76,9 @@ class CellMatrix {
  private:
   static constexpr int kColumn = 9 * kPaddedNodes;
 
-  // Calls add = f(b, r, s) for the entries (r, s) of the blocks of node b. add(a, x) returns x plus
-  // what is added to those of (a, b) … (a + 3, b).
+  // Adds a contribution to every block. For the entry (r, s) of the blocks of node b, f(b, r, s)
+  // returns a function `add`. For four blocks from (a, b) on, add(a, x) returns the sum of x and
+  // the contribution.
   template <typename F>
   void AddColumns(const F& f) {
     const bool was_zero = std::exchange(is_zero_, false);

@@ -41,8 +41,8 @@ class NonlinearPart final : public solvers::MomentumTerm {
   void AddHessian(std::span<const double> v, std::span<double> A) const override;
 
  private:
-  // How the particles of a body contribute to φ: not at all, by a function of their dilation tr H,
-  // or by one of H.
+  // The particles of a body contribute nothing to φ, a function of their dilation tr H, or a
+  // function of the whole H.
   enum class Kind { kNone, kDilation, kGradient };
   // Linearisation of a particle of the second kind, and of the third.
   struct Dilated {
@@ -87,7 +87,7 @@ class NonlinearPart final : public solvers::MomentumTerm {
   std::vector<Kind> kinds_;  // of bodies
   bool is_any_ = false;
   double h_ = 0;
-  // of all particles; empty if there are none of the kind
+  // Each of these has an item for every particle, or is empty if no body is of its kind.
   std::vector<Dilated> dilated_;
   std::vector<Deformed> deformed_;
   std::vector<DilationLine> dilation_lines_;

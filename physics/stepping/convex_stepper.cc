@@ -70,7 +70,7 @@ constexpr double kHardImpact = 0.1, kRoughTolerance = 0.1;
 // Tolerance of an island as a fraction of that of the step, so that the full system meets its own
 // in its own norms. It is smaller where the guess is rough: the velocities of particles at rest are
 // interpolated anew in each step, so the forces on them vary by as much as is tolerated.
-constexpr double kFraction = 0.1, kRoughGuessFraction = 0.03;
+constexpr double kIslandFraction = 0.1, kRoughGuessFraction = 0.03;
 
 // Positions need not be exact: the next steps remove the rest of an overlap.
 constexpr double kRecoveryTolerance = 1e-3;
@@ -297,7 +297,7 @@ class ConvexStepper final : public Stepper {
                           : solvers::SapOptions::LineSearch::kBacktracking;
     MakeProblem(island, h, work);
     sap.relative_tolerance =
-        options.tolerance * (work->problem.has_rough_guess ? kRoughGuessFraction : kFraction);
+        options.tolerance * (work->problem.has_rough_guess ? kRoughGuessFraction : kIslandFraction);
     island.Gather(options.warm_start ? stages_.warm_start.v : stages_.system.v_star, &work->guess);
     SolveProblem(sap, work);
     island.Scatter(work->result.v, solution_.v_participating);

@@ -132,8 +132,9 @@ class SparseHessian {
   std::vector<Stencil> stencils_;
   std::vector<Cross> crosses_;
   std::vector<int> crosses_of_slots_, stencil_targets_, cross_targets_;
-  // Of those contacts on one stencil that are not open: the entries xx, yx, zx, yy, zy and zz of
-  // QᵀGQ, and the weights, padded with zeros to whole registers of four nodes.
+  // AddWeighted gathers here the contacts on one stencil that are not open: their entries xx, yx,
+  // zx, yy, zy and zz of QᵀGQ, and their weights, padded with zeros to whole registers of four
+  // nodes.
   std::vector<std::array<double, 6>> parts_;
   std::vector<double> padded_weights_;
   std::vector<std::pair<int, int>> couplings_;  // column, row, where A has no block

@@ -104,8 +104,8 @@ TEST_P(EveryParticleMaterial, TangentHasNoNegativeEigenvalue) {
   EXPECT_EQ(projected > 0, !material().is_convex());
 }
 
-// Without its function of the dilation, the energy has one tangent everywhere, which gives changes
-// of stress and energy.
+// The energy without its function of the dilation is quadratic: it has the same tangent everywhere,
+// and changes of stress and energy follow from that tangent.
 TEST_P(EveryParticleMaterial, IsQuadraticButForDilationIfItSaysSo) {
   const Matrix3d I = Matrix3d::Identity();
   const Vector9d unit = AsVector(I);
