@@ -34,6 +34,7 @@ class RobotDrive {
   // Takes goals for this robot's actuators and controllers, commanded under a lease, or, if
   // `lease_id` is empty, for the next step only.
   void Take(const Goals& goals, const std::string& lease_id, SteadyTime now);
+  void TakeJoint(const JointGoal& goal, const std::string& lease_id, SteadyTime now);
 
   // Ends the commanded motion: positions stay where the robot is under its load, tools ramp to
   // rest, activations keep their stress, rates and efforts do what the Fallback says.
@@ -92,7 +93,6 @@ class RobotDrive {
   };
 
   JointDrive* FindJoint(int actuator);
-  void TakeJoint(const JointGoal& goal, const std::string& lease_id, SteadyTime now);
   void TakeJog(const JogGoal& goal, const std::string& lease_id, SteadyTime now);
   void TakeTool(const ToolGoal& goal, const std::string& lease_id, SteadyTime now);
   void Load(const double* from);

@@ -154,7 +154,11 @@ absl::StatusOr<StepInputs> WorldControl::Hold(const std::vector<v1::TargetComman
     }
     of_target.push_back(*std::move(goals));
   }
-  return HoldGoals(std::move(held));
+  return [this, held = std::move(held)](const physics::State& state, SteadyTime time) {
+    static const Held kNone;
+    std::lock_guard lock(mutex_);
+    return AdvanceWith(stopped_ ? kNone : held, state, time);
+  };
 }
 
 absl::Status WorldControl::CheckFree(const LeaseTable::Target& target, SteadyTime now) {
@@ -166,12 +170,6 @@ absl::Status WorldControl::CheckFree(const LeaseTable::Target& target, SteadyTim
                                                       "; wait until it is released"));
   }
   return stopped_ ? ExplainStop() : absl::OkStatus();
-}
-
-StepInputs WorldControl::HoldGoals(Held held) {
-  return [this, held = std::move(held)](const physics::State& state, SteadyTime time) {
-    return AdvanceWith(held, state, time);
-  };
 }
 
 absl::StatusOr<ActuatorList> WorldControl::FindActuators(const v1::BatchTarget& joints) const {
@@ -187,20 +185,12 @@ absl::StatusOr<ActuatorList> WorldControl::FindActuators(const v1::BatchTarget& 
   return list;
 }
 
-absl::StatusOr<StepInputs> WorldControl::HoldTargets(const std::vector<ActuatorList>& lists,
-                                                     std::span<const double> values,
-                                                     SteadyTime now) {
-  Held held;
-  std::size_t next = 0;
+absl::Status WorldControl::CheckTargets(const std::vector<ActuatorList>& lists, SteadyTime now) {
   for (const ActuatorList& list : lists) {
-    const Target& target = targets_.at(list.target);
-    if (absl::Status status = CheckFree(target.lease, now); !status.ok()) return status;
-    Goals goals;
-    for (const int actuator : list.actuators)
-      goals.joints.push_back({actuator, ClampTarget(*model_, actuator, values[next++])});
-    held[list.target].push_back(std::move(goals));
+    absl::Status status = CheckFree(targets_.at(list.target).lease, now);
+    if (!status.ok()) return status;
   }
-  return HoldGoals(std::move(held));
+  return absl::OkStatus();
 }
 
 void WorldControl::Stop() {
@@ -239,16 +229,31 @@ ControlCounters WorldControl::counters() const {
 }
 
 physics::Inputs WorldControl::Advance(const physics::State& state, SteadyTime now) {
+  std::lock_guard lock(mutex_);
   return AdvanceWith({}, state, now);
 }
 
-// Held goals take precedence over those of the mailbox.
-physics::Inputs WorldControl::AdvanceWith(const Held& given, const physics::State& state,
+physics::Inputs WorldControl::AdvanceTargets(const std::vector<ActuatorList>& lists,
+                                             std::span<const double> values,
+                                             const physics::State& state, SteadyTime now) {
+  std::lock_guard lock(mutex_);
+  std::size_t next = 0;
+  for (const ActuatorList& list : lists) {
+    const auto robot = robots_.find(targets_.at(list.target).robot);
+    for (const int actuator : list.actuators) {
+      const double value = ClampTarget(*model_, actuator, values[next++]);
+      if (robot != robots_.end() && !stopped_) robot->second.TakeJoint({actuator, value}, "", now);
+    }
+  }
+  return AdvanceWith({}, state, now);
+}
+
+// Held goals take precedence over those of the mailbox. The caller holds the mutex.
+physics::Inputs WorldControl::AdvanceWith(const Held& held, const physics::State& state,
                                           SteadyTime now) {
   physics::Inputs inputs;
-  std::lock_guard lock(mutex_);
-  const Held none;
-  const Held& held = stopped_ ? none : given;
+  inputs.actuators.reserve(model_->actuators.size());
+  inputs.drives.reserve(num_saved_);
   TakeCommands(state, now);
 
   // without engaged drives a state has no entries for them

@@ -57,13 +57,15 @@ class WorldControl : public StepController {
                                   SteadyTime now) override;
 
   absl::StatusOr<ActuatorList> FindActuators(const v1::BatchTarget& joints) const override;
-  absl::StatusOr<StepInputs> HoldTargets(const std::vector<ActuatorList>& lists,
-                                         std::span<const double> values, SteadyTime now) override;
+  absl::Status CheckTargets(const std::vector<ActuatorList>& lists, SteadyTime now) override;
 
   void Stop() override;    // latched
   void Resume() override;  // earlier commands are not resumed
 
   physics::Inputs Advance(const physics::State& state, SteadyTime now) override;
+  physics::Inputs AdvanceTargets(const std::vector<ActuatorList>& lists,
+                                 std::span<const double> values, const physics::State& state,
+                                 SteadyTime now) override;
   void Drop(std::uint32_t epoch) override;
   ControlCounters counters() const override;
   ControlStatus Describe(SteadyTime now) override;
@@ -97,7 +99,6 @@ class WorldControl : public StepController {
 
   // FAILED_PRECONDITION when a client holds a lease on the target, or the world is stopped.
   absl::Status CheckFree(const LeaseTable::Target& target, SteadyTime now);
-  StepInputs HoldGoals(Held held);
   physics::Inputs AdvanceWith(const Held& held, const physics::State& state, SteadyTime now);
   void TakeCommands(const physics::State& state, SteadyTime now);
   void AdvanceBodies(const Held& held, const physics::State& state, const double* from,

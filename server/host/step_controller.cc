@@ -41,11 +41,15 @@ absl::StatusOr<ActuatorList> StepController::FindActuators(
   return TakesNone();
 }
 
-absl::StatusOr<StepInputs> StepController::HoldTargets(const std::vector<ActuatorList>& lists,
-                                                       std::span<const double> /*values*/,
-                                                       SteadyTime now) {
-  if (!lists.empty()) return TakesNone();
-  return Hold({}, now);
+absl::Status StepController::CheckTargets(const std::vector<ActuatorList>& lists,
+                                          SteadyTime /*now*/) {
+  return lists.empty() ? absl::OkStatus() : TakesNone();
+}
+
+physics::Inputs StepController::AdvanceTargets(const std::vector<ActuatorList>& /*lists*/,
+                                               std::span<const double> /*values*/,
+                                               const physics::State& state, SteadyTime now) {
+  return Advance(state, now);
 }
 
 }  // namespace pliant::server

@@ -65,17 +65,22 @@ class StepController {
   virtual absl::StatusOr<StepInputs> Hold(const std::vector<v1::TargetCommand>& commands,
                                           SteadyTime now);
 
-  // The actuators of joints, for HoldTargets of this controller and of others of the same model.
+  // The actuators of joints, for this controller and for others of the same model.
   virtual absl::StatusOr<ActuatorList> FindActuators(const v1::BatchTarget& joints) const;
 
-  // As Hold: `values` has a target for each actuator of the lists.
-  virtual absl::StatusOr<StepInputs> HoldTargets(const std::vector<ActuatorList>& lists,
-                                                 std::span<const double> values, SteadyTime now);
+  // Errors of AdvanceTargets: as Hold.
+  virtual absl::Status CheckTargets(const std::vector<ActuatorList>& lists, SteadyTime now);
 
   // The methods below are called only on the host's stepping thread.
 
   // Commanded inputs of the step that starts at `state`. `now` decides which commands are too old.
   virtual physics::Inputs Advance(const physics::State& state, SteadyTime now) = 0;
+
+  // As Advance, with targets that hold for this step: `values` has one for each actuator of the
+  // lists, which CheckTargets accepted.
+  virtual physics::Inputs AdvanceTargets(const std::vector<ActuatorList>& lists,
+                                         std::span<const double> values,
+                                         const physics::State& state, SteadyTime now);
 
   // After a reset, a restore or a pause: nothing that clients commanded before is resumed. `epoch`
   // is that of the state from which the world continues.

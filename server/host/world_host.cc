@@ -115,14 +115,7 @@ void WorldHost::Step(std::int64_t steps, const CallLimits& limits, Done done, St
         absl::StrCat("steps: ", steps, " is not allowed; expected 1 to ", kMaxSteps)));
   }
   const int here = CountStepsHere(steps, caller.lent);
-  auto shared_done = std::make_shared<Done>(std::move(done));
-  Post({[this, steps, limits, shared_done, inputs = std::move(inputs),
-         caller = std::move(caller)]() mutable {
-          StartRun(
-              {steps, 0, limits, std::move(*shared_done), std::move(inputs), std::move(caller)});
-        },
-        [shared_done](const absl::Status& status) { (*shared_done)(status); }},
-       here);
+  Post({{steps, 0, limits, std::move(done), std::move(inputs), std::move(caller)}, nullptr}, here);
 }
 
 void WorldHost::SetClock(const ClockMode& mode, const std::string& who, Done done) {
@@ -164,28 +157,28 @@ void WorldHost::Restore(std::string bytes, const std::string& who, Done done) {
 }
 
 void WorldHost::Read(Done done) {
-  auto shared_done = std::make_shared<Done>(std::move(done));
-  Post({[this, shared_done] {
-          // steps of a long request are not all published
-          if (latest()->snapshot != snapshot_) Publish();
-          (*shared_done)(latest());
-        },
-        [shared_done](const absl::Status& status) { (*shared_done)(status); }});
+  Post(
+      [this](const Done& reply) {
+        // steps of a long request are not all published
+        if (latest()->snapshot != snapshot_) Publish();
+        reply(latest());
+      },
+      std::move(done));
 }
 
 void WorldHost::PostChange(std::function<absl::Status()> change, Done done) {
-  auto shared_done = std::make_shared<Done>(std::move(done));
-  Post({[this, change = std::move(change), shared_done] {
-          const absl::Status status = change();
-          snapshot_ = world_.TakeSnapshot();
-          Publish();
-          if (status.ok()) {
-            ReplyWhenWritten(std::move(*shared_done));
-          } else {
-            (*shared_done)(status);
-          }
-        },
-        [shared_done](const absl::Status& status) { (*shared_done)(status); }});
+  Post(
+      [this, change = std::move(change)](Done reply) {
+        const absl::Status status = change();
+        snapshot_ = world_.TakeSnapshot();
+        Publish();
+        if (status.ok()) {
+          ReplyWhenWritten(std::move(reply));
+        } else {
+          reply(status);
+        }
+      },
+      std::move(done));
 }
 
 // Replies with the present state, once it survives the process.
@@ -210,22 +203,29 @@ void WorldHost::Observe(
 }
 
 void WorldHost::AddObserver(std::shared_ptr<StateObserver> observer, Done done) {
-  auto shared_done = std::make_shared<Done>(std::move(done));
-  Post({[this, observer = std::move(observer), shared_done] {
-          observers_.push_back(observer);
-          observer->OnStart(snapshot_);
-          (*shared_done)(latest());
-        },
-        [shared_done](const absl::Status& status) { (*shared_done)(status); }});
+  Post(
+      [this, observer = std::move(observer)](const Done& reply) {
+        observers_.push_back(observer);
+        observer->OnStart(snapshot_);
+        reply(latest());
+      },
+      std::move(done));
 }
 
 void WorldHost::RemoveObserver(std::shared_ptr<StateObserver> observer, Done done) {
-  auto shared_done = std::make_shared<Done>(std::move(done));
-  Post({[this, observer = std::move(observer), shared_done] {
-          std::erase(observers_, observer);
-          (*shared_done)(latest());
-        },
-        [shared_done](const absl::Status& status) { (*shared_done)(status); }});
+  Post(
+      [this, observer = std::move(observer)](const Done& reply) {
+        std::erase(observers_, observer);
+        reply(latest());
+      },
+      std::move(done));
+}
+
+void WorldHost::Post(std::function<void(Done)> serve, Done done) {
+  Request request;
+  request.run.done = std::move(done);
+  request.serve = std::move(serve);
+  Post(std::move(request), 0);
 }
 
 void WorldHost::Post(Request request, int turns_here) {
@@ -242,7 +242,7 @@ void WorldHost::Post(Request request, int turns_here) {
       mailbox_.push_back(std::move(request));
     }
   }
-  if (!refused.ok()) return request.refuse(refused);
+  if (!refused.ok()) return request.run.done(refused);
   if (turns_here == 0 || !worker_->TryRun(turns_here)) worker_->Wake();
 }
 
@@ -290,7 +290,7 @@ void WorldHost::NotifyListeners() {
 }
 
 void WorldHost::RequestStop(const absl::Status& reason) {
-  std::deque<Request> abandoned;
+  std::vector<Request> abandoned;
   {
     std::lock_guard lock(mailbox_mutex_);
     if (stopping()) return;
@@ -299,7 +299,7 @@ void WorldHost::RequestStop(const absl::Status& reason) {
     abandoned.swap(mailbox_);
   }
   worker_->Wake();
-  for (Request& request : abandoned) request.refuse(reason);
+  for (const Request& request : abandoned) request.run.done(reason);
   NotifyListeners();
 }
 
@@ -327,15 +327,20 @@ SteadyTime WorldHost::Continue() {
     touched = std::exchange(touched_, false);
     if (!mailbox_.empty()) {
       request = std::move(mailbox_.front());
-      mailbox_.pop_front();
+      mailbox_.erase(mailbox_.begin());
       more = !mailbox_.empty();
     }
   }
   if (stopping()) {
+    if (request.run.done) request.run.done(stop_reason_);
     EndRunsOfStopped();
     return kNever;
   }
-  if (request.run) request.run();
+  if (request.serve) {
+    request.serve(std::move(request.run.done));
+  } else if (request.run.done) {
+    StartRun(std::move(request.run));
+  }
 
   const SteadyTime now = timeline_->Now();
   switch (clock_.kind) {
@@ -407,7 +412,7 @@ SteadyTime WorldHost::StepOnRequest(SteadyTime now) {
     Run& run = runs_.front();
     if (++run.made == run.steps) {
       completed = std::move(run.done);
-      runs_.pop_front();
+      runs_.erase(runs_.begin());
     }
   }
   if (runs_.empty() && clock_.kind == ClockMode::Kind::kStepping)
@@ -431,7 +436,7 @@ SteadyTime WorldHost::StepOnRequest(SteadyTime now) {
 
 // Ends all requests to step. Leaves the clock paused if there were any.
 void WorldHost::EndRuns(absl::StatusCode code, const std::string& why) {
-  std::deque<Run> ended;
+  std::vector<Run> ended;
   ended.swap(runs_);
   if (clock_.kind == ClockMode::Kind::kStepping) clock_.kind = ClockMode::Kind::kPaused;
   for (const Run& run : ended) {

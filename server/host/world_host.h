@@ -3,7 +3,6 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -147,11 +146,6 @@ class WorldHost {
   const absl::Status& stop_reason() const { return stop_reason_; }  // once stopping()
 
  private:
-  struct Request {
-    std::function<void()> run;
-    std::function<void(const absl::Status&)> refuse;
-  };
-
   // A request to step.
   struct Run {
     std::int64_t steps = 0;
@@ -162,7 +156,14 @@ class WorldHost {
     StepCaller caller;
   };
 
-  void Post(Request request, int turns_here = 0);
+  // Any request. `serve` takes `run.done`; without it, the request is to step.
+  struct Request {
+    Run run;
+    std::function<void(Done)> serve;
+  };
+
+  void Post(std::function<void(Done)> serve, Done done);
+  void Post(Request request, int turns_here);
   int CountStepsHere(std::int64_t steps, Lent lent) const;
   void PostChange(std::function<absl::Status()> change, Done done);
   void ReplyWhenWritten(Done done);
@@ -191,8 +192,8 @@ class WorldHost {
   // used by the stepping thread only
   physics::World world_;
   ClockMode clock_;
-  std::deque<Run> runs_;  // the first one steps; none unless clock_ is kStepping
-  SteadyTime shown_;      // last publication during a run
+  std::vector<Run> runs_;  // the first one steps; none unless clock_ is kStepping
+  SteadyTime shown_;       // last publication during a run
   Pacer pacer_;
   RateMeter meter_;
   std::optional<physics::WorldFault> fault_;
@@ -205,7 +206,7 @@ class WorldHost {
 
   // the mailbox
   mutable std::mutex mailbox_mutex_;
-  std::deque<Request> mailbox_;
+  std::vector<Request> mailbox_;
   bool touched_ = false;
   absl::Status stop_reason_;
   std::atomic<bool> stopping_{false};

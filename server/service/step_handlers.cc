@@ -61,18 +61,24 @@ absl::StatusOr<std::vector<const physics::Probe*>> FindProbes(const physics::Mod
   return probes;
 }
 
+// Numbers that several threads change are this far apart, so that each has its own line in their
+// caches [bytes].
+constexpr std::size_t kCacheLine = 64;
+
 // A batch whose worlds are being stepped. Each world writes its own rows, on any thread.
 struct Batch {
   // Consecutive worlds for one thread, which helps with the others' when it is done with them. It
   // mostly stepped them the last time, too, so they are in its processor's caches.
-  struct Share {
+  struct alignas(kCacheLine) Share {
     std::atomic<int> next{0};  // the first world that no thread has taken
     int end = 0;
   };
 
-  int count = 0;  // of worlds
+  std::shared_ptr<Batch> self;  // until it has answered
+  int count = 0;                // of worlds
   int steps_of_each = 1;
-  CallLimits limits;
+  std::shared_ptr<const std::atomic<bool>> cancelled;
+  CallLimits limits;  // its flag belongs to `cancelled`, so that worlds need not count references
   std::string caller;
   SteadyTime now;
   std::vector<std::shared_ptr<WorldHost>> hosts;
@@ -87,8 +93,8 @@ struct Batch {
   std::vector<std::string> hashes;
   std::vector<absl::Status> failures;
   std::vector<Share> shares;
-  std::atomic<int> missing;  // number of worlds without a result
   std::function<void(absl::StatusOr<v1::StepWorldsResponse>)> reply;
+  alignas(kCacheLine) std::atomic<int> missing;  // number of worlds without a result
 };
 
 std::string Bytes(const std::vector<double>& numbers) {
@@ -140,29 +146,38 @@ void WriteRows(const physics::Snapshot& snapshot, int i, Batch* batch) {
   }
 }
 
-void StepWorldOf(const std::shared_ptr<Batch>& batch, int i, Lent lent) {
-  const auto finish = [batch, i](const absl::Status& status) {
-    batch->failures[i] = status;
-    if (batch->missing.fetch_sub(1) == 1) Answer(*batch);
-  };
+// Takes the result of a world. The last one answers, and ends the batch.
+void Finish(const absl::Status& status, int i, Batch* batch) {
+  batch->failures[i] = status;
+  if (batch->missing.fetch_sub(1) != 1) return;
+  const std::shared_ptr<Batch> self = std::move(batch->self);
+  Answer(*self);
+}
+
+void StepWorldOf(Batch* batch, int i, Lent lent) {
   WorldHost* host = batch->hosts[i].get();
-  if (host == nullptr) return finish(batch->failures[i]);
+  if (host == nullptr) return Finish(batch->failures[i], i, batch);
   const std::size_t width = batch->actions.size() / batch->count;
   const std::span<const double> actions(batch->actions.data() + i * width, width);
   for (std::size_t j = 0; j < width; ++j) {
     if (std::isfinite(actions[j])) continue;
-    return finish(absl::InvalidArgumentError(
-        absl::StrCat("actions[", i, "][", j, "]: ", actions[j], " is not a finite number")));
+    const absl::Status status = absl::InvalidArgumentError(
+        absl::StrCat("actions[", i, "][", j, "]: ", actions[j], " is not a finite number"));
+    return Finish(status, i, batch);
   }
-  absl::StatusOr<StepInputs> inputs =
-      host->controller().HoldTargets(batch->lists, actions, batch->now);
-  if (!inputs.ok()) return finish(inputs.status());
-  const auto done = [batch, i, finish](absl::StatusOr<std::shared_ptr<const Published>> published) {
-    if (published.ok()) WriteRows(*(*published)->snapshot, i, batch.get());
-    finish(published.status());
+  const absl::Status free = host->controller().CheckTargets(batch->lists, batch->now);
+  if (!free.ok()) return Finish(free, i, batch);
+  // A batch lives until its last world is done, and functions of two words need no memory.
+  const auto done = [batch, i](const absl::StatusOr<std::shared_ptr<const Published>>& published) {
+    if (published.ok()) WriteRows(*(*published)->snapshot, i, batch);
+    Finish(published.status(), i, batch);
   };
-  host->Step(batch->steps_of_each, batch->limits, done, *std::move(inputs),
-             {batch->caller, nullptr, lent});
+  const auto inputs = [batch, i](const physics::State& state, SteadyTime now) {
+    const std::size_t width = batch->actions.size() / batch->count;
+    return batch->hosts[i]->controller().AdvanceTargets(
+        batch->lists, {batch->actions.data() + i * width, width}, state, now);
+  };
+  host->Step(batch->steps_of_each, batch->limits, done, inputs, {batch->caller, nullptr, lent});
 }
 
 // Divides the worlds of a batch among threads.
@@ -191,7 +206,7 @@ int TakeWorld(int share, Batch* batch) {
 bool StepShare(const std::shared_ptr<Batch>& batch, int share, Lent lent, const Timeline& timeline,
                SteadyTime until = kNever) {
   for (int i = TakeWorld(share, batch.get()); i >= 0; i = TakeWorld(share, batch.get())) {
-    StepWorldOf(batch, i, lent);
+    StepWorldOf(batch.get(), i, lent);
     if (timeline.Now() >= until) return false;
   }
   return true;
@@ -390,7 +405,9 @@ void Handlers::StepBatch(const Call& call, const v1::StepBatch& request,
   auto batch = std::make_shared<Batch>();
   batch->count = count;
   batch->steps_of_each = request.steps() == 0 ? 1 : request.steps();
-  batch->limits = call.limits;
+  batch->cancelled = call.limits.cancelled;
+  batch->limits.deadline = call.limits.deadline;
+  batch->limits.cancelled = {std::shared_ptr<void>(), batch->cancelled.get()};
   batch->caller = call.caller->name;
   batch->now = timeline().Now();
   batch->failures.resize(count);
@@ -426,9 +443,10 @@ void Handlers::StepBatch(const Call& call, const v1::StepBatch& request,
     reply(std::move(response));
   };
   batch->missing = count;
+  batch->self = batch;
   // other calls wait for the thread that received this one
-  const bool lent =
-      call.lends_thread && count <= kMaxWorldsOnLentThread && first != nullptr && first->IsQuick();
+  const bool lent = call.lends_thread && batch->steps_of_each == 1 &&
+                    count <= kMaxWorldsOnLentThread && first != nullptr && first->IsQuick();
   const int threads = std::min(stepping_.size(), count);
   Divide(threads, batch.get());
   for (int i = lent ? 1 : 0; i < threads; ++i) StepInTurns(batch, i, options_.timeline, &stepping_);

@@ -291,6 +291,10 @@ class Connection:
         """A method whose request is serialised."""
         return self._method(method, True)
 
+    def method(self, method: str) -> Any:
+        """The callable of grpc for SERVICE/METHOD."""
+        return self._method(method)
+
     @property
     def metadata(self) -> Any:
         return self._metadata

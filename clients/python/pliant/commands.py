@@ -123,9 +123,9 @@ def within(
         raise errors.ActionError(
             f"{place}: the shape {array.shape} is not allowed; expected {low.shape}", place=place
         )
-    wrong = np.argwhere(~((array >= low) & (array <= high)))  # NaN is in no interval
-    if len(wrong):
-        at = tuple(wrong[0])
+    inside = (array >= low) & (array <= high)  # NaN is in no interval
+    if not inside.all():
+        at = tuple(np.argwhere(~inside)[0])
         where = place + "".join(f"[{i}]" for i in at)
         raise errors.ActionError(
             f"{where}: {array[at]:g} is not allowed; expected a number in [{low[at]:g}, {high[at]:g}]",
