@@ -27,6 +27,7 @@ import type {
   WorldInfo,
 } from './messages';
 import { embeddedSurface, vertexAppearance } from './appearance';
+import { largest } from './points';
 import { gather, splitSeams, vertexNormals } from './surface';
 
 // With more surface vertices or points than this in total, soft bodies are shown decimated, because a page cannot draw more
@@ -51,7 +52,7 @@ export function describeWorld(
     if (body.points) {
       const info = pointsInfo(body, index, tier);
       points.push(info);
-      drawn.push({ points: info.radii.length });
+      drawn.push({ points: info.radii.length, radius: largest(info.radii) });
     } else {
       const embedded = body.embedded.length > 0 ? embeddedSurface(body.embedded, body.surface?.vertices ?? []) : null;
       const surface = embedded?.surface ?? surfaceOf(body, tier);

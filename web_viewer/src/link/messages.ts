@@ -298,6 +298,8 @@ export interface PointFrame {
   positions: Int16Array; // xyz per point, quantised: origin + scale · number, world frame [m]
   origin: Vec3;
   scale: Vec3;
+  seen: Uint32Array; // indices of the points that may be seen, `numSeen` of them; room for one more than there are points
+  numSeen: number;
   field: Uint16Array; // a number per point: 0 … 65535 from fieldMin to fieldMax
   measure: number;
   fieldMin: number;

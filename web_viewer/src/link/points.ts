@@ -3,20 +3,28 @@
 import type { DeformableFrame, FieldFrame } from '../gen/pliant/v1/stream_pb';
 import type { BufferPool } from './decode';
 import type { PointFrame, Vec3 } from './messages';
+import { SeenPoints } from './seen_points';
 
 // A body of points, as kept by the worker.
 export interface PointCloud {
   points: number; // number in frames
+  radius: number; // largest one drawn [m]
+}
+
+// The largest of some radii.
+export function largest(radii: Float32Array): number {
+  return radii.reduce((max, radius) => Math.max(max, radius), 0);
 }
 
 const kLargest = 32767; // quantised coordinate
 const kFieldSteps = 65535;
+const seenPoints = new SeenPoints();
 
 // Returns null when the frame does not match the body, because it belongs to another model.
 export function decodePoints(
   body: DeformableFrame,
   shown: FieldFrame | undefined,
-  { points }: PointCloud,
+  { points, radius }: PointCloud,
   pool: BufferPool,
 ): PointFrame | null {
   if (body.positions.byteLength !== points * 6 || body.origin.length !== 3 || body.scale.length !== 3) return null;
@@ -26,6 +34,10 @@ export function decodePoints(
   const values = scalarField(shown, points);
   if (values) new Uint8Array(field.buffer).set(values.bytes);
   else field.fill(0);
+
+  const scale: Vec3 = [body.scale[0], body.scale[1], body.scale[2]];
+  const seen = new Uint32Array(pool.take(4 * (points + 1)));
+  const numSeen = seenPoints.find(positions, scale, radius, seen);
 
   const sum = [0, 0, 0];
   for (let i = 0; i < positions.length; i += 3) {
@@ -39,7 +51,9 @@ export function decodePoints(
     body: body.body,
     positions,
     origin: at(() => 0),
-    scale: [body.scale[0], body.scale[1], body.scale[2]],
+    scale,
+    seen,
+    numSeen,
     field,
     measure: values ? (shown?.measure ?? 0) : 0,
     fieldMin: values?.min ?? 0,

@@ -503,7 +503,7 @@ export class Session {
     this.pageIsReady = false;
     this.shownIn = this.pageEpoch;
     const ofSoft = frame.soft.flatMap((body) => [body.positions.buffer, body.normals.buffer, body.field.buffer]);
-    const ofPoints = frame.points.flatMap((body) => [body.positions.buffer, body.field.buffer]);
+    const ofPoints = frame.points.flatMap((body) => [body.positions.buffer, body.field.buffer, body.seen.buffer]);
     this.around.post({ kind: 'frame', frame }, [...ofSoft, ...ofPoints] as ArrayBuffer[]);
   }
   private shownIn = 0;

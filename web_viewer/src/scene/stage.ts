@@ -16,6 +16,7 @@ import { addSurroundings } from './surroundings';
 import { chooseTurn } from './viewpoint';
 
 const kUp = new Vector3(0, 0, 1);
+const kShadowInterval = 200; // of drawing shadows anew in software [ms]
 
 export class Stage {
   readonly scene = new Scene();
@@ -25,6 +26,8 @@ export class Stage {
   readonly software: boolean; // software rendering: expensive shading is left out
   private readonly sun = new DirectionalLight('#fff2e2', 2.3);
   private needsDraw = true;
+  private needsShadows = true;
+  private lastShadows = -Infinity;
   private resized = true; // the drawing buffer does not have its new size yet
   private pixelRatio: number;
   private readonly fixedPixelRatio: number;
@@ -46,6 +49,7 @@ export class Stage {
     this.renderer.toneMappingExposure = 0.98;
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = PCFShadowMap;
+    this.renderer.shadowMap.autoUpdate = false;
     this.fixedPixelRatio = quality;
     this.pixelRatio = quality || (this.software ? 0.7 : Math.min(2, window.devicePixelRatio || 1));
 
@@ -65,13 +69,14 @@ export class Stage {
     this.controls.dampingFactor = 0.12;
     this.controls.maxPolarAngle = 0.52 * Math.PI;
     this.controls.zoomSpeed = 0.7;
-    this.controls.addEventListener('change', () => this.invalidate());
+    this.controls.addEventListener('change', () => (this.needsDraw = true)); // the shadows stay
     new ResizeObserver(() => this.markResized()).observe(canvas);
     this.fit(new Box3(new Vector3(-0.2, -0.2, 0), new Vector3(0.2, 0.2, 0.2)));
   }
 
   invalidate(): void {
     this.needsDraw = true;
+    this.needsShadows = true;
   }
 
   setCovered(left: number, right: number, bottom: number): void {
@@ -140,8 +145,13 @@ export class Stage {
       this.lastDraw = 0;
       return false;
     }
-    this.needsDraw = false;
     if (this.resized) this.resize();
+    if (this.needsShadows && (!this.software || now - this.lastShadows >= kShadowInterval)) {
+      this.renderer.shadowMap.needsUpdate = true;
+      this.needsShadows = false;
+      this.lastShadows = now;
+    }
+    this.needsDraw = this.needsShadows;
     this.renderer.render(this.scene, this.camera);
     this.adapt(now);
     return true;
@@ -155,7 +165,8 @@ export class Stage {
     const most = Math.min(2, window.devicePixelRatio || 1);
     const least = this.software ? 0.35 : 0.5;
     this.slow = elapsed > 34 ? Math.max(1, this.slow + 1) : Math.min(0, this.slow) - (elapsed < 18 ? 1 : 0);
-    if (this.slow > 5 && this.pixelRatio > least) this.setPixelRatio(Math.max(least, this.pixelRatio * 0.8));
+    const lower = elapsed > 68 ? 0.65 : 0.8;
+    if (this.slow > 5 && this.pixelRatio > least) this.setPixelRatio(Math.max(least, this.pixelRatio * lower));
     if (this.slow < -240 && this.pixelRatio < most) this.setPixelRatio(Math.min(most, this.pixelRatio * 1.15));
   }
 

@@ -13,6 +13,7 @@ import {
   type WebGLRenderer,
 } from 'three';
 import type { PointFrame, PointsInfo } from '../../link/messages';
+import { largest } from '../../link/points';
 import { FieldColors } from '../field_colors';
 import type { Range } from '../range';
 import { setUp } from './light';
@@ -34,7 +35,7 @@ export class PointBody {
     readonly info: PointsInfo,
     plain: boolean,
   ) {
-    this.largest = info.radii.reduce((max, radius) => Math.max(max, radius), 0);
+    this.largest = largest(info.radii);
     const geometry = new BufferGeometry();
     geometry.setAttribute('radius', new BufferAttribute(info.radii, 1));
     const material = sphereMaterial(this.uniforms, this.colors.table, plain);
@@ -62,6 +63,7 @@ export class PointBody {
     this.latest = frame;
     this.setAttribute('position', frame.positions, 3, false);
     this.setAttribute('field', frame.field, 1, true);
+    this.setIndex(frame.seen);
     this.uniforms.origin.value.fromArray(frame.origin);
     this.uniforms.quantum.value.fromArray(frame.scale);
     this.bounds.min.fromArray(frame.low);
@@ -69,7 +71,7 @@ export class PointBody {
     this.bounds.expandByScalar(this.largest);
     this.object.geometry.boundingBox = this.bounds;
     this.object.visible = true;
-    return before ? ([before.positions.buffer, before.field.buffer] as ArrayBuffer[]) : [];
+    return before ? ([before.positions, before.field, before.seen].map(({ buffer }) => buffer) as ArrayBuffer[]) : [];
   }
 
   setRange(range: Range, diverging: boolean): void {
@@ -79,6 +81,7 @@ export class PointBody {
   // Highlights a point by its index in frames; null: none.
   mark(index: number | null): void {
     this.uniforms.marked.value = index ?? -1;
+    if (this.latest) this.setIndex(this.latest.seen);
   }
 
   // Number of a point in the body, from its index in frames.
@@ -133,9 +136,25 @@ export class PointBody {
   private prepare(renderer: WebGLRenderer, onlyMarked: boolean): void {
     this.uniforms.pixels.value = renderer.getRenderTarget()?.height ?? renderer.getDrawingBufferSize(new Vector2()).y;
     this.colors.table.updateMatrix();
-    const marked = this.uniforms.marked.value;
-    if (onlyMarked) this.object.geometry.setDrawRange(Math.max(0, marked), marked < 0 ? 0 : 1);
-    else this.object.geometry.setDrawRange(0, Infinity);
+    const first = onlyMarked ? this.numSeen : 0;
+    const end = this.numSeen + (this.uniforms.marked.value < 0 ? 0 : 1);
+    this.object.geometry.setDrawRange(first, end - first);
+  }
+
+  private get numSeen(): number {
+    return this.latest?.numSeen ?? 0;
+  }
+
+  // Draws the points that may be seen, and after them the marked one, which may be hidden.
+  private setIndex(seen: Uint32Array): void {
+    seen[this.numSeen] = Math.max(0, this.uniforms.marked.value);
+    const { geometry } = this.object;
+    if (geometry.index) {
+      geometry.index.array = seen;
+      geometry.index.needsUpdate = true;
+      return;
+    }
+    geometry.setIndex(new BufferAttribute(seen, 1).setUsage(DynamicDrawUsage));
   }
 
   // Reuses the attribute of this name, and with it its GPU buffer: a body always has the same number of points.
