@@ -165,9 +165,10 @@ void StepWorldOf(Batch* batch, int i, Lent lent) {
         absl::StrCat("actions[", i, "][", j, "]: ", actions[j], " is not a finite number"));
     return Finish(status, i, batch);
   }
-  const absl::Status free = host->controller().CheckTargets(batch->lists, batch->now);
-  if (!free.ok()) return Finish(free, i, batch);
-  // A batch lives until its last world is done, and functions of two words need no memory.
+  const absl::Status allowed = host->controller().CheckTargets(batch->lists, batch->now);
+  if (!allowed.ok()) return Finish(allowed, i, batch);
+  // The batch lives until its last world is done. Functions that hold no more than a pointer and a
+  // number take no memory of their own.
   const auto done = [batch, i](const absl::StatusOr<std::shared_ptr<const Published>>& published) {
     if (published.ok()) WriteRows(*(*published)->snapshot, i, batch);
     Finish(published.status(), i, batch);

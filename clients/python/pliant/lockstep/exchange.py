@@ -246,7 +246,7 @@ class _OwnCall:
 
     def _take_event(self) -> Optional[bytes]:
         """Waits for an event. Returns the bytes of a reply if it brings one."""
-        due, self._num_due = self._num_due, 0  # an interrupt frees the call, too
+        due, self._num_due = self._num_due, 0  # after an interrupt no more events come
         event = self._call.next_event()
         self._num_due = due - 1
         reply: Optional[bytes] = None
