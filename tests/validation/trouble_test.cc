@@ -109,7 +109,7 @@ bodies:
 
 TEST(Trouble, PartsOfOneMeshThatNothingJoins) {
   // two tetrahedra a metre apart, in one body
-  const std::string file = testing::TempDir() + "/parts.vtk";
+  const std::string file = PathOfTest("parts.vtk");
   std::ofstream(file) << R"(# vtk DataFile Version 3.0
 parts
 ASCII

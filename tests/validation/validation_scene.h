@@ -30,6 +30,14 @@ inline std::string Number(double x) {
   return absl::StrCat(x);
 }
 
+// Path of a temporary file or folder of the running test. No other test has it, since tests run at
+// the same time.
+inline std::string PathOfTest(const std::string& name) {
+  const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+  const std::string path = absl::StrCat(test->test_suite_name(), "_", test->name(), "_", name);
+  return absl::StrCat(::testing::TempDir(), "pliant_", absl::StrReplaceAll(path, {{"/", "_"}}));
+}
+
 // The world of a loaded scene; errors in the scene fail the test.
 inline World MakeWorld(const SceneResult& result) {
   for (const SceneMessage& message : result.messages) {

@@ -14,7 +14,7 @@ constexpr int kPendulums = 5;
 constexpr double kLength = 0.5, kBobMass = 0.1, kRaised = 0.5;  // [m], [kg], [rad]
 
 World MakeCradle(const std::string& method, double h) {
-  const std::string file = ::testing::TempDir() + "pliant_cradle_" + method + ".urdf";
+  const std::string file = PathOfTest("pendulum.urdf");
   std::ofstream(file) << R"(<robot name="pendulum">
   <link name="pivot"/>
   <link name="bob">

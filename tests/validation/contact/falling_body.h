@@ -66,10 +66,7 @@ probes:
 // Loads a scene that may name the slab; the running test has a folder of its own for its files.
 inline World LoadOnSlab(const std::string& yaml) {
   if (!absl::StrContains(yaml, "slab.obj")) return LoadWorld(yaml);
-  const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-  std::string name = absl::StrCat(test->test_suite_name(), "_", test->name());
-  std::ranges::replace(name, '/', '_');
-  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / name;
+  const std::filesystem::path folder = PathOfTest("slab");
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "slab.obj") << MakeBoxObj({-0.5, -0.5, -0.2}, {0.5, 0.5, 0});
   std::ofstream(folder / "scene.yaml") << yaml;

@@ -21,7 +21,7 @@ using Eigen::Vector3d;
 
 // No vertex of one bar is near the other: edges alone carry the upper one.
 TEST(MeshContact, CrossedBarsOfNonConvexMeshesRestOnEachOther) {
-  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "crossed_bars";
+  const std::filesystem::path folder = PathOfTest("bars");
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "bar.obj") << MakeBoxObj({-0.2, -0.02, -0.02}, {0.2, 0.02, 0.02});
   for (const char* method : {"convex", "corrective", "nonsmooth"}) {
@@ -80,7 +80,7 @@ std::string MakeRingObj(double radius, double thickness) {
 // More vertices near the ground than the contacts of a pair: those must be kept that touch in the
 // step, not those that are farthest apart.
 TEST(MeshContact, TiltedRingsFallFlatWithoutSinkingIn) {
-  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "rings";
+  const std::filesystem::path folder = PathOfTest("rings");
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "ring.obj") << MakeRingObj(0.1, 0.03);
   for (const char* method : {"convex", "corrective", "nonsmooth"}) {
@@ -125,8 +125,7 @@ class OnSoftBlock : public ::testing::TestWithParam<
 
 TEST_P(OnSoftBlock, RigidShapesComeToRest) {
   const auto& [shape, method] = GetParam();
-  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) /
-                                       absl::StrCat("on_soft_block_", shape.first, "_", method);
+  const std::filesystem::path folder = PathOfTest("cube");
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "cube.obj") << MakeBoxObj({-0.03, -0.03, -0.03}, {0.03, 0.03, 0.03});
   const std::string file = (folder / "scene.yaml").string();

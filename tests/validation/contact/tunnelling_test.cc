@@ -161,7 +161,7 @@ std::string BoomScript() {
 // Every joint of the boom gains 0.15 rad/s in one step, by which a point at a metre from its axis
 // moves less than 2 mm; the tip moves 41 mm, with a ball of 16 mm in its path.
 TEST(Redetection, BoomWhoseJointRatesAddUpDoesNotPassABallUnseen) {
-  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "boom";
+  const std::filesystem::path folder = PathOfTest("boom");
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "boom.urdf") << BoomText();
   for (const char* method : {"convex", "corrective", "nonsmooth"}) {

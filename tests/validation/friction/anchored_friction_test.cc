@@ -131,8 +131,7 @@ constexpr char kJaws[] = R"(<robot name="jaws">
 </robot>)";
 
 TEST_P(AnchoredFriction, AGraspedCapsuleHangsStill) {
-  // one folder per time step, since these tests run concurrently
-  const std::string folder = absl::StrCat(::testing::TempDir(), "/grasp_", GetParam());
+  const std::string folder = PathOfTest("grasp");
   std::filesystem::create_directories(folder);
   std::ofstream(folder + "/jaws.urdf") << kJaws;
   for (const double force : {12.0, 30.0, 60.0}) {

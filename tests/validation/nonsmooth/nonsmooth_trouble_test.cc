@@ -72,7 +72,7 @@ TEST(NonsmoothTrouble, ThousandsOfDuplicateContactsShareTheWeight) {
 // A surface with four hundred copies of each triangle, each with its own vertices: the repeated
 // ones are dropped, with a warning.
 TEST(NonsmoothTrouble, ASurfaceOfRepeatedTrianglesIsTakenOnce) {
-  const std::string file = testing::TempDir() + "/repeated.obj";
+  const std::string file = PathOfTest("repeated.obj");
   {
     const int faces[12][3] = {{0, 1, 3}, {0, 3, 2}, {4, 6, 7}, {4, 7, 5}, {0, 4, 5}, {0, 5, 1},
                               {2, 3, 7}, {2, 7, 6}, {0, 2, 6}, {0, 6, 4}, {1, 5, 7}, {1, 7, 3}};

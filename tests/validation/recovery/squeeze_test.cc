@@ -122,7 +122,7 @@ probes:
 
 // A link turns about the normal of its overlap with a wall, so no impulse along it moves the link.
 TEST_P(Squeeze, AnOverlapAlongTheAxisOfAHingeDoesNotHoldTheLink) {
-  const std::string file = ::testing::TempDir() + "pliant_hinge_" + GetParam() + ".urdf";
+  const std::string file = PathOfTest("hinge.urdf");
   std::ofstream(file) << R"(<robot name="hinge"><link name="base"/><link name="arm">
   <inertial><origin xyz="0.1 0 0"/><mass value="1"/>
     <inertia ixx="0.003" iyy="0.003" izz="0.003" ixy="0" ixz="0" iyz="0"/></inertial>

@@ -11,7 +11,7 @@ namespace pliant::physics {
 namespace {
 
 std::string WriteRobot(const std::string& name, const std::string& text) {
-  const std::string file = ::testing::TempDir() + "pliant_" + name + ".urdf";
+  const std::string file = PathOfTest(name + ".urdf");
   std::ofstream(file) << text;
   return file;
 }
