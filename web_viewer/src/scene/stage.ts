@@ -141,17 +141,19 @@ export class Stage {
   // Draws if something changed, and returns whether it did. `now`: time of the animation frame [ms].
   draw(now: number): boolean {
     this.controls.update();
-    if (!this.needsDraw) {
+    // in software, the shadows of the last change follow when they are due
+    const drawsShadows = this.needsShadows && (!this.software || now - this.lastShadows >= kShadowInterval);
+    if (!this.needsDraw && !drawsShadows) {
       this.lastDraw = 0;
       return false;
     }
+    this.needsDraw = false;
     if (this.resized) this.resize();
-    if (this.needsShadows && (!this.software || now - this.lastShadows >= kShadowInterval)) {
+    if (drawsShadows) {
       this.renderer.shadowMap.needsUpdate = true;
       this.needsShadows = false;
       this.lastShadows = now;
     }
-    this.needsDraw = this.needsShadows;
     this.renderer.render(this.scene, this.camera);
     this.adapt(now);
     return true;
