@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { launchBrowser, openViewer, resetWorld, Server } from '../../tests/e2e/harness.mjs';
 
-const kGoal = 15; // frames per second, with 30,000 particles
+const kGoal = 15; // frames per second, with 30,000 particles drawn as balls
 const kWindows = 4; // in the first ones the page lowers its resolution
 
 const given = process.argv.slice(2);
@@ -69,12 +69,13 @@ try {
     const page = await openViewer(browser, server.url, { width: 1280, height: 800 });
     await resetWorld(page); // paused, so that the browser has all processors
     const { count } = await page.evaluate(() => window.pliant.points.dough);
-    console.log(`${count} particles, ${seconds} s each: frames per second${count >= 30000 ? `, goal ${kGoal}` : ''}`);
+    console.log(`${count} particles, ${seconds} s each: frames per second, goal ${kGoal} for 30,000 balls`);
     for (const look of ['balls', 'surface']) {
       if (look === 'surface') await page.click('#surface');
       for (let k = 0; k < kWindows; ++k) {
         const rate = await turn(page);
-        rows.push({ look, particles: count, window: k, frames_per_s: rate, goal_frames_per_s: kGoal });
+        const goal = look === 'balls' ? { goal_frames_per_s: kGoal } : {};
+        rows.push({ look, particles: count, window: k, frames_per_s: rate, ...goal });
         console.log(`${look.padEnd(8)} ${rate.toFixed(1).padStart(6)}`);
       }
     }

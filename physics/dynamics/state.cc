@@ -29,7 +29,7 @@ void AppendNumbers(const std::vector<double>& numbers, std::string* bytes) {
 // The state alone, without the header: the bytes that the hash covers.
 std::string EncodePayload(const State& state) {
   std::string bytes;
-  // most of the bytes, for a state of small bodies
+  // This is enough for a state of small bodies; that of larger ones grows.
   bytes.reserve(1024 + sizeof(double) * (state.q.size() + state.v.size() + state.controls.size() +
                                          state.drives.size()));
   Append(state.time, &bytes);

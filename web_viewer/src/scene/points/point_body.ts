@@ -10,6 +10,7 @@ import {
   type Intersection,
   type Raycaster,
   type ShaderMaterial,
+  type TypedArray,
   type WebGLRenderer,
 } from 'three';
 import type { PointFrame, PointsInfo } from '../../link/messages';
@@ -149,25 +150,21 @@ export class PointBody {
   private setIndex(seen: Uint32Array): void {
     seen[this.numSeen] = Math.max(0, this.uniforms.marked.value);
     const { geometry } = this.object;
-    if (geometry.index) {
-      geometry.index.array = seen;
-      geometry.index.needsUpdate = true;
-      return;
-    }
-    geometry.setIndex(new BufferAttribute(seen, 1).setUsage(DynamicDrawUsage));
+    geometry.setIndex(renew(geometry.index, seen, 1, false));
   }
 
-  // Reuses the attribute of this name, and with it its GPU buffer: a body always has the same number of points.
   private setAttribute(name: string, array: Int16Array | Uint16Array, size: number, normalized: boolean): void {
     const { geometry } = this.object;
-    const attribute = geometry.getAttribute(name) as BufferAttribute | undefined;
-    if (attribute) {
-      attribute.array = array;
-      attribute.needsUpdate = true;
-      return;
-    }
-    const fresh = new BufferAttribute(array, size, normalized);
-    fresh.setUsage(DynamicDrawUsage);
-    geometry.setAttribute(name, fresh);
+    const before = geometry.getAttribute(name) as BufferAttribute | undefined;
+    geometry.setAttribute(name, renew(before ?? null, array, size, normalized));
   }
+}
+
+// The same attribute with other numbers, and with it its GPU buffer: a body always has the same number of points. A new one if
+// there is none yet.
+function renew(before: BufferAttribute | null, array: TypedArray, size: number, normalized: boolean): BufferAttribute {
+  if (!before) return new BufferAttribute(array, size, normalized).setUsage(DynamicDrawUsage);
+  before.array = array;
+  before.needsUpdate = true;
+  return before;
 }
