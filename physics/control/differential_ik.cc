@@ -205,7 +205,7 @@ class DifferentialIk {
   }
 
   static Vector3d Column(const BlockRows& rows, int velocity) {
-    const double* J = rows.matrix(rows.parts().front()) + 3 * velocity;
+    const double* J = rows.only_matrix() + 3 * velocity;
     return {J[0], J[1], J[2]};
   }
 

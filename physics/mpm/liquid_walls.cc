@@ -1,6 +1,7 @@
 #include "physics/mpm/liquid_walls.h"
 
 #include <algorithm>
+#include <array>
 
 #include "physics/mpm/kernel.h"
 #include "physics/mpm/particle_transfer.h"
@@ -100,10 +101,9 @@ void LiquidWalls::AddPlane(const ParticleTransfer& transfer, const Touch& touch)
   const double size = model_.grid.cell_size;
   const GridIndex cell = FindCell(x, size);
   const Kernel kernel(x, cell, size);
+  const std::array<int, kKernelNodes> nodes = transfer.grid().pattern().FindNodesFrom(cell);
   for (int a = 0; a < kKernelNodes; ++a) {
-    const int node =
-        transfer.grid().pattern().Find({cell[0] + a / 9, cell[1] + a / 3 % 3, cell[2] + a % 3});
-    Planes& planes = planes_[node];
+    Planes& planes = planes_[nodes[a]];
     int k = 0;
     while (k < planes.count && !(planes.of[k].normal.dot(touch.normal) >= kSamePlane)) ++k;
     if (k == static_cast<int>(planes.of.size())) continue;

@@ -1,6 +1,7 @@
 #include "physics/mpm/particle_step.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <numeric>
@@ -212,10 +213,10 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
     for (int n = 0; n < attachment.nodes.size(); ++n) {
       const ParticleTransfer::GridWeights of =
           transfer_.FindContactWeights(attachment.nodes.node(n), attachment.p_W);
-      for (int k = 0; k < of.count; ++k) {
-        double* J = rows->Append(of.nodes[k], 3);
-        J[0] = J[4] = J[8] = attachment.nodes.weight(n) * of.weights[k];
-      }
+      std::array<double, kKernelNodes> weights;
+      for (int k = 0; k < of.count; ++k) weights[k] = attachment.nodes.weight(n) * of.weights[k];
+      rows->AppendByWeights(std::span(of.nodes).first(of.count),
+                            std::span(weights).first(of.count));
     }
   }
 

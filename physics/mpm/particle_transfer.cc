@@ -213,12 +213,10 @@ ParticleTransfer::GridWeights ParticleTransfer::FindGridWeightsAt(const Vector3d
   GridWeights result;
   const GridIndex cell = FindCell(x, model_.grid.cell_size);
   const Kernel kernel(x, cell, model_.grid.cell_size);
-  std::array<int, kKernelNodes> nodes;
+  const std::array<int, kKernelNodes> nodes = grid_.pattern().FindNodesFrom(cell);
   double heaviest = 0;
-  for (int a = 0; a < kKernelNodes; ++a) {
-    nodes[a] = grid_.pattern().Find({cell[0] + a / 9, cell[1] + a / 3 % 3, cell[2] + a % 3});
-    if (nodes[a] >= 0) heaviest = std::max(heaviest, masses_[nodes[a]]);
-  }
+  for (const int node : nodes)
+    if (node >= 0) heaviest = std::max(heaviest, masses_[node]);
   const double min_mass = min_mass_ratio * heaviest;
   double sum = 0;
   for (int a = 0; a < kKernelNodes; ++a) {

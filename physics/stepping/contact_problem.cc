@@ -49,12 +49,14 @@ void DescribeStep(const StepStages& stages, const StepSolution& solution, Contac
   const auto add_entries = [&](std::span<const solvers::ConstraintSystem::Entry> entries, int row,
                                int height) {
     for (const solvers::ConstraintSystem::Entry& entry : entries) {
-      for (int i = 0; i < height; ++i) {
-        for (int j = 0; j < entry.columns; ++j) {
-          const double value = system.J(entry)[height * j + i];
-          if (value != 0) problem->J.push_back({row + i, system.first_of(entry) + j, value});
+      system.ForEachRun(entry, [&](int first, int columns, const double* J) {
+        for (int i = 0; i < height; ++i) {
+          for (int j = 0; j < columns; ++j) {
+            const double value = J[height * j + i];
+            if (value != 0) problem->J.push_back({row + i, first + j, value});
+          }
         }
-      }
+      });
     }
   };
   for (std::size_t c = 0; c < system.contacts.size(); ++c) {

@@ -70,16 +70,15 @@ void CorrectiveGeometry::AppendRows(const MappedDof& dof, CorrectiveProblem* pro
   const BlockStep& step = *stages_.blocks.steps[block];
   const auto append = [&, block = block](int row) {
     for (int r = 0; r < 3; ++r) problem->y_free[row + r] = rows_.prescribed[r];
-    for (const BlockRows::Part& part : rows_.parts()) {
-      const int first = stages_.participation.FindVelocity(block, part.group);
+    rows_.ForEachPart([&](int group, int num_columns, const double* J) {
+      const int first = stages_.participation.FindVelocity(block, group);
       // groups that do not participate affect no mapped degree of freedom
-      if (first < 0) continue;
+      if (first < 0) return;
       problem->entries.push_back({dof.active, row, 3,
-                                  first - stages_.system.blocks[dof.active].first, part.num_columns,
+                                  first - stages_.system.blocks[dof.active].first, num_columns,
                                   problem->values.size()});
-      const double* J = rows_.matrix(part);
-      problem->values.insert(problem->values.end(), J, J + 3 * std::size_t(part.num_columns));
-    }
+      problem->values.insert(problem->values.end(), J, J + 3 * std::size_t(num_columns));
+    });
   };
   switch (kind) {
     case DofKind::kNode: {

@@ -73,7 +73,10 @@ struct SapSolver::Workspace {
     terms_.Start(problem, v_);
     is_large_ =
         num_contacts() > kMaxSerialContacts && n_ > kMaxSerialVelocities && CountThreads() > 1;
-    jacobian_.Start(*island_);
+    is_sparse_ = SparseHessian::IsNeeded(*island_);
+    // a dense Hessian finds its blocks by entries
+    using Weights = ContactJacobian::Weights;
+    jacobian_.Start(*island_, is_sparse_ ? Weights::kKept : Weights::kExpanded);
     ForEachContact([this](int c) { jacobian_.Fill(c); });
     contacts_.Start(problem.contacts, problem.law);
     FindTouching();
@@ -96,7 +99,6 @@ struct SapSolver::Workspace {
       for (std::size_t i = 0; i < size; ++i) diagonal[i] = 1 / std::sqrt(diagonal[i]);
     });
     is_single_insufficient_ = false;
-    is_sparse_ = SparseHessian::IsNeeded(*island_);
     has_rough_guess_ = problem.has_rough_guess;
   }
 

@@ -11,34 +11,50 @@ constexpr int kWidth = 4;
 
 }  // namespace
 
-void ContactJacobian::Start(const IslandView& island) {
+void ContactJacobian::Start(const IslandView& island, Weights weights) {
+  const ConstraintSystem& system = *island.system;
   rows_.clear();
   first_entries_.assign(1, 0);
-  std::size_t size = 0;
+  num_values_ = 0;
   for (const int c : island.contacts) {
-    for (const IslandView::Entry& entry : island.system->entries_of(island.system->contacts[c])) {
-      const double* J = island.system->J(entry);
-      // a point of a joint tree moves only with the joints between it and the root
-      int columns = entry.columns;
-      while (columns > 0 && J[3 * columns - 1] == 0 && J[3 * columns - 2] == 0 &&
-             J[3 * columns - 3] == 0)
-        --columns;
-      const int stride = (columns + kWidth - 1) / kWidth * kWidth;
-      rows_.push_back({island.block_of(entry), island.first_of(entry), columns, stride, size, J});
-      size += 3 * std::size_t(stride);
+    for (const IslandView::Entry& entry : system.entries_of(system.contacts[c])) {
+      const int block = island.block_of(entry);
+      if (!entry.is_by_weights()) {
+        AddRows(block, island.first_of(entry), entry.columns, system.J(entry), 1);
+        continue;
+      }
+      const std::span<const int> nodes = system.nodes_of(entry);
+      const int first = island.local_first[entry.block];
+      if (weights == Weights::kKept) {
+        rows_.push_back({block, first, 0, 0, num_values_, system.Q(entry), 1, nodes});
+        continue;
+      }
+      for (std::size_t k = 0; k < nodes.size(); ++k)
+        AddRows(block, first + nodes[k], 3, system.Q(entry), system.weights(entry)[k]);
     }
     first_entries_.push_back(static_cast<int>(rows_.size()));
   }
-  values_.resize(size);
+  values_.resize(num_values_);
+}
+
+void ContactJacobian::AddRows(int block, int first, int columns, const double* J, double factor) {
+  // a point of a joint tree moves only with the joints between it and the root
+  while (columns > 0 && J[3 * columns - 1] == 0 && J[3 * columns - 2] == 0 &&
+         J[3 * columns - 3] == 0)
+    --columns;
+  const int stride = (columns + kWidth - 1) / kWidth * kWidth;
+  rows_.push_back({block, first, columns, stride, num_values_, J, factor});
+  num_values_ += 3 * std::size_t(stride);
 }
 
 void ContactJacobian::Fill(int contact) {
   for (int e = first_entries_[contact]; e < first_entries_[contact + 1]; ++e) {
     const double* J = rows_[e].J;
+    const double factor = rows_[e].factor;
     const int columns = rows_[e].columns, stride = rows_[e].stride;
     double* K = values_.data() + rows_[e].values;
     for (int j = 0; j < columns; ++j, J += 3) {
-      for (int r = 0; r < 3; ++r) K[r * stride + j] = J[r];
+      for (int r = 0; r < 3; ++r) K[r * stride + j] = factor * J[r];
     }
     for (int j = columns; j < stride; ++j) {
       for (int r = 0; r < 3; ++r) K[r * stride + j] = 0;
@@ -48,7 +64,12 @@ void ContactJacobian::Fill(int contact) {
 
 Eigen::Vector3d ContactJacobian::Multiply(int contact, const double* v) const {
   __m256d x{}, y{}, z{};
+  Eigen::Vector3d of_weights = Eigen::Vector3d::Zero();
   for (int e = first_entries_[contact]; e < first_entries_[contact + 1]; ++e) {
+    if (rows_[e].is_by_weights()) {
+      of_weights += MultiplyByWeights(rows_[e], v);
+      continue;
+    }
     const int stride = rows_[e].stride;
     const double* K = values_.data() + rows_[e].values;
     const double* v_e = v + rows_[e].first;
@@ -60,11 +81,42 @@ Eigen::Vector3d ContactJacobian::Multiply(int contact, const double* v) const {
     }
   }
   const auto sum = [](__m256d a) { return (a[0] + a[1]) + (a[2] + a[3]); };
-  return {sum(x), sum(y), sum(z)};
+  return of_weights + Eigen::Vector3d(sum(x), sum(y), sum(z));
+}
+
+// Q Σ w v
+Eigen::Vector3d ContactJacobian::MultiplyByWeights(const Rows& rows, const double* v) const {
+  const double *Q = rows.J, *w = Q + 9;
+  v += rows.first;
+  __m256d even{}, odd{};
+  std::size_t k = 0;
+  for (; k + 1 < rows.nodes.size(); k += 2) {
+    even = _mm256_fmadd_pd(_mm256_set1_pd(w[k]), _mm256_loadu_pd(v + rows.nodes[k]), even);
+    odd = _mm256_fmadd_pd(_mm256_set1_pd(w[k + 1]), _mm256_loadu_pd(v + rows.nodes[k + 1]), odd);
+  }
+  if (k < rows.nodes.size())
+    even = _mm256_fmadd_pd(_mm256_set1_pd(w[k]), _mm256_loadu_pd(v + rows.nodes[k]), even);
+  const __m256d mean = _mm256_add_pd(even, odd);
+  return Eigen::Map<const Eigen::Matrix3d>(Q) * Eigen::Vector3d(mean[0], mean[1], mean[2]);
+}
+
+void ContactJacobian::AddTransposedByWeights(const Rows& rows, const Eigen::Vector3d& gamma,
+                                             double* impulse) const {
+  const double *Q = rows.J, *w = Q + 9;
+  const Eigen::Vector3d p = Eigen::Map<const Eigen::Matrix3d>(Q).transpose() * gamma;
+  // the last lane adds nothing; it is not stored, since another thread may write there
+  const __m256d of_all = _mm256_setr_pd(p.x(), p.y(), p.z(), 0);
+  impulse += rows.first;
+  for (const int node : rows.nodes) {
+    double* target = impulse + node;
+    const __m256d before = _mm256_maskload_pd(target, FirstLanes(3));
+    StoreFirstLanes(target, 3, _mm256_fmadd_pd(_mm256_set1_pd(*w++), of_all, before));
+  }
 }
 
 void ContactJacobian::AddTransposed(int entry, const Eigen::Vector3d& gamma,
                                     double* impulse) const {
+  if (rows_[entry].is_by_weights()) return AddTransposedByWeights(rows_[entry], gamma, impulse);
   const __m256d x = _mm256_set1_pd(gamma.x()), y = _mm256_set1_pd(gamma.y()),
                 z = _mm256_set1_pd(gamma.z());
   const int columns = rows_[entry].columns, stride = rows_[entry].stride;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <vector>
 
 #include <Eigen/Core>
@@ -12,18 +14,22 @@ namespace pliant::solvers {
 // Jacobian of an island's contacts in a SIMD-friendly layout: each entry's three rows one after
 // another, padded with zeros to whole SIMD lanes. Entries are numbered from 0, contact by contact.
 // Vectors passed in need room for kBeyond additional numbers, which are left unchanged.
+//
+// Entries by weights are either read where the system has them, or become an entry for each of
+// their nodes.
 class ContactJacobian {
  public:
   static constexpr int kBeyond = BlockCholesky::kBeyond;
+  enum class Weights { kKept, kExpanded };
 
   // `island` must outlive this. Fill must then be called once for each contact, in any order,
   // concurrently for different contacts. Keeps its memory.
-  void Start(const IslandView& island);
+  void Start(const IslandView& island, Weights weights);
   void Fill(int contact);
 
   // First entry of a contact; its entries end at first_entry(contact + 1).
   int first_entry(int contact) const { return first_entries_[contact]; }
-  // First velocity of an entry, and the block that it belongs to.
+  // First velocity of an entry, unless it is kept by weights, and the block that it belongs to.
   int first_of(int entry) const { return rows_[entry].first; }
   int block_of(int entry) const { return rows_[entry].block; }
 
@@ -32,7 +38,7 @@ class ContactJacobian {
   // impulse += Jᵀ γ of one entry. Changes no other velocities.
   void AddTransposed(int entry, const Eigen::Vector3d& gamma, double* impulse) const;
 
-  // G J of an entry.
+  // G J of an entry, which must not be kept by weights.
   struct Weighed {
     int entry;
     std::vector<double> values;
@@ -44,18 +50,28 @@ class ContactJacobian {
 
  private:
   struct Rows {
-    int block, first;
+    int block;
+    int first;    // by weights: of the block
     int columns;  // up to the last nonzero one
     int stride;   // from row to row: columns, rounded up to whole lanes
     std::size_t values;
-    const double* J;  // in the system
+    const double* J;                  // in the system; by weights: Q, and then the weights
+    double factor = 1;                // of J
+    std::span<const int> nodes = {};  // by weights: as in the system
+
+    bool is_by_weights() const { return !nodes.empty(); }
   };
+  void AddRows(int block, int first, int columns, const double* J, double factor);
+  Eigen::Vector3d MultiplyByWeights(const Rows& rows, const double* v) const;
+  void AddTransposedByWeights(const Rows& rows, const Eigen::Vector3d& gamma,
+                              double* impulse) const;
   template <int kStride>
   void AddColumns(const Rows& left, const Weighed& right, bool only_lower,
                   BlockCholesky::Place place) const;
 
   std::vector<Rows> rows_;          // of each entry
   std::vector<int> first_entries_;  // of each contact; one more
+  std::size_t num_values_ = 0;
   std::vector<double> values_;
 };
 

@@ -52,19 +52,21 @@ void CoupledParts::FindMeetings(const IslandView& island) {
   meetings_.clear();
   island.ForEachConstraint([&](std::span<const IslandView::Entry> entries, int /*height*/) {
     for (const IslandView::Entry& entry : entries) {
-      const int own = island.block_of(entry), first = island.first_of(entry);
+      const int own = island.block_of(entry);
       if (island.block(own).size <= kSmallBlock) continue;
-      std::fill_n(is_joined_.begin() + first + 1, entry.columns - 1, 1);
-      int last = own;
-      for (const IslandView::Entry& other : entries) {
-        const int block = island.block_of(other);
-        // usually it is the same block again
-        if (block != own && block != last && block != last_met_[first]) {
-          meetings_.emplace_back(first, block);
-          last_met_[first] = block;
+      island.ForEachRun(entry, [&](int first, int columns, const double* /*J*/) {
+        std::fill_n(is_joined_.begin() + first + 1, columns - 1, 1);
+        int last = own;
+        for (const IslandView::Entry& other : entries) {
+          const int block = island.block_of(other);
+          // usually it is the same block again
+          if (block != own && block != last && block != last_met_[first]) {
+            meetings_.emplace_back(first, block);
+            last_met_[first] = block;
+          }
+          last = block;
         }
-        last = block;
-      }
+      });
     }
   });
   std::sort(meetings_.begin(), meetings_.end());
@@ -135,14 +137,19 @@ void CoupledParts::Couple(const IslandView& island) {
     for (int i = first_parts_[b]; i < first_parts_[b + 1]; ++i)
       for (int j = first_parts_[b]; j < i; ++j) couplings_.emplace_back(i, j);
   }
+  const auto couple = [this](int velocity, int other) {
+    const int i = part_of_[velocity], j = part_of_[other];
+    const std::pair<int, int> pair(std::max(i, j), std::min(i, j));
+    if (couplings_.empty() || couplings_.back() != pair) couplings_.push_back(pair);
+  };
   island.ForEachConstraint([&](std::span<const IslandView::Entry> entries, int /*height*/) {
     for (std::size_t a = 1; a < entries.size(); ++a) {
-      const int i = part_of_[island.first_of(entries[a])];
       for (std::size_t b = 0; b < a; ++b) {
         if (entries[a].block == entries[b].block) continue;
-        const int j = part_of_[island.first_of(entries[b])];
-        const std::pair<int, int> pair(std::max(i, j), std::min(i, j));
-        if (couplings_.empty() || couplings_.back() != pair) couplings_.push_back(pair);
+        island.ForEachRun(entries[a], [&](int first, int, const double*) {
+          island.ForEachRun(entries[b],
+                            [&](int other, int, const double*) { couple(first, other); });
+        });
       }
     }
   });

@@ -10,12 +10,6 @@ using Eigen::Matrix3d;
 
 namespace {
 
-// Number of nodes from which storing weights and one matrix pays off. Contacts of meshes have
-// fewer.
-constexpr int kMinWeighted = 12;
-// Tolerance of J = w Q, relative to the largest J.
-constexpr double kRounding = 1e-14;
-
 int CountNodes(const IslandView::Block& block) {
   return (block.size + 2) / 3;
 }
@@ -64,93 +58,60 @@ void SparseHessian::FindSlots() {
   slots_.clear();
   slot_starts_.assign(1, 0);
   weighted_.clear();
-  nodes_.clear();
-  weights_.clear();
   is_weighted_.assign(island_->num_contacts(), 0);
   int constraint = 0;
   island_->ForEachConstraint([&](std::span<const IslandView::Entry> entries, int height) {
     for (const IslandView::Entry& entry : entries) {
-      const double* J = island_->system->J(entry);
-      const int* places = &places_[island_->first_of(entry)];
-      for (int j = 0; j < entry.columns; ++j, J += height) {
-        const int place = places[j];
-        if (j == 0 || slots_.back().node != place / 3)
-          slots_.push_back({place / 3, Matrix3d::Zero()});
-        for (int r = 0; r < height; ++r) slots_.back().J(r, place % 3) = J[r];
+      // one entry by weights for each contact; it hardly has another
+      if (entry.is_by_weights() && !is_weighted_[constraint]) {
+        weighted_.push_back({constraint, -1, &entry, 0});
+        is_weighted_[constraint] = 1;
+        continue;
       }
+      island_->ForEachRun(entry, [&](int first, int columns, const double* J) {
+        const int* places = &places_[first];
+        for (int j = 0; j < columns; ++j, J += height) {
+          const int place = places[j];
+          if (j == 0 || slots_.back().node != place / 3)
+            slots_.push_back({place / 3, Matrix3d::Zero()});
+          for (int r = 0; r < height; ++r) slots_.back().J(r, place % 3) = J[r];
+        }
+      });
     }
-    if (constraint < island_->num_contacts()) ShareMatrix(constraint);
     ++constraint;
     slot_starts_.push_back(static_cast<int>(slots_.size()));
   });
 }
 
-// Moves slots of a contact that are multiples of one matrix, on the block with most of its slots,
-// from slots_ to weighted_.
-void SparseHessian::ShareMatrix(int contact) {
-  const auto begin = slots_.begin() + slot_starts_.back(), last = slots_.end();
-  if (last - begin < kMinWeighted) return;
-  // the slots of a block are consecutive
-  auto first_slot = begin, end_slot = begin;
-  for (auto slot = begin; slot != last;) {
-    const int block = BlockOf(slot->node);
-    const auto next = std::find_if(slot, last, [&](const Slot& of) {
-      return of.node < first_nodes_[block] || of.node >= first_nodes_[block + 1];
-    });
-    if (next - slot > end_slot - first_slot) {
-      first_slot = slot;
-      end_slot = next;
-    }
-    slot = next;
-  }
-  if (end_slot - first_slot < kMinWeighted) return;
-  const auto size = [](const Slot& slot) { return slot.J.squaredNorm(); };
-  const Slot largest = *std::ranges::max_element(first_slot, end_slot, {}, size);
-  const double squared = size(largest);
-  if (!(squared > 0)) return;
-  const auto weight = [&](const Slot& slot) {
-    return slot.J.cwiseProduct(largest.J).sum() / squared;
-  };
-  const auto is_multiple = [&](const Slot& slot) {
-    const double w = weight(slot);
-    return w != 0 && (slot.J - w * largest.J).squaredNorm() <= kRounding * kRounding * squared;
-  };
-  const auto count = std::count_if(first_slot, end_slot, is_multiple);
-  if (count < kMinWeighted) return;
-  Weighted& added = weighted_.emplace_back();
-  added.contact = contact;
-  added.first_node = static_cast<int>(nodes_.size());
-  added.num_nodes = static_cast<int>(count);
-  added.Q = largest.J;
-  is_weighted_[contact] = 1;
-  for (auto slot = first_slot; slot != end_slot; ++slot) {
-    if (!is_multiple(*slot)) continue;
-    nodes_.push_back(slot->node);
-    weights_.push_back(weight(*slot));
-  }
-  slots_.erase(std::remove_if(first_slot, end_slot, is_multiple), end_slot);
-}
-
-// Sorts the weighted contacts by their stencils, and lists the other nodes that they move.
+// Sorts the contacts with weights by their stencils, and lists the other nodes that they move.
 void SparseHessian::FindStencils() {
-  const auto nodes = [this](const Weighted& of) {
-    return std::span(nodes_).subspan(of.first_node, of.num_nodes);
+  const ConstraintSystem& system = *island_->system;
+  const auto compare = [&](const IslandView::Entry& a, const IslandView::Entry& b) {
+    if (a.block != b.block) return a.block <=> b.block;
+    // shared nodes
+    if (a.first_node == b.first_node) return a.num_nodes <=> b.num_nodes;
+    const std::span<const int> of_a = system.nodes_of(a), of_b = system.nodes_of(b);
+    return std::lexicographical_compare_three_way(of_a.begin(), of_a.end(), of_b.begin(),
+                                                  of_b.end());
   };
   std::ranges::sort(weighted_, [&](const Weighted& a, const Weighted& b) {
-    const auto order = std::lexicographical_compare_three_way(nodes(a).begin(), nodes(a).end(),
-                                                              nodes(b).begin(), nodes(b).end());
+    const std::strong_ordering order = compare(*a.entry, *b.entry);
     return order != 0 ? order < 0 : a.contact < b.contact;
   });
+  nodes_.clear();
   stencils_.clear();
   crosses_.clear();
   crosses_of_slots_.clear();
   std::size_t num_targets = 0, num_cross_targets = 0;
   for (std::size_t k = 0; k < weighted_.size(); ++k) {
     Weighted& contact = weighted_[k];
-    if (k == 0 || !std::ranges::equal(nodes(contact), nodes(weighted_[k - 1]))) {
-      stencils_.push_back({contact.first_node, contact.num_nodes, num_targets,
+    const IslandView::Entry& entry = *contact.entry;
+    if (k == 0 || compare(entry, *weighted_[k - 1].entry) != 0) {
+      stencils_.push_back({static_cast<int>(nodes_.size()), entry.num_nodes, num_targets,
                            static_cast<int>(crosses_.size()), 0, static_cast<int>(k), 0});
-      num_targets += std::size_t(contact.num_nodes) * (contact.num_nodes + 1) / 2;
+      num_targets += std::size_t(entry.num_nodes) * (entry.num_nodes + 1) / 2;
+      const int* places = &places_[island_->local_first[entry.block]];
+      for (const int node : system.nodes_of(entry)) nodes_.push_back(places[node] / 3);
     }
     Stencil& stencil = stencils_.back();
     ++stencil.num_contacts;
@@ -314,8 +275,9 @@ void SparseHessian::AddWeighted(const Stencil& stencil,
     const Weighted& contact = weighted_[k];
     Matrix3d G;
     if (!find(contact.contact, &G)) continue;
-    const auto w = weights_.begin() + contact.first_node;
-    const Matrix3d QG = contact.Q.transpose() * G, M = QG * contact.Q;
+    const double* w = island_->system->weights(*contact.entry);
+    const Eigen::Map<const Matrix3d> Q(island_->system->Q(*contact.entry));
+    const Matrix3d QG = Q.transpose() * G, M = QG * Q;
     parts_.push_back({M(0, 0), M(1, 0), M(2, 0), M(1, 1), M(2, 1), M(2, 2)});
     padded_weights_.insert(padded_weights_.end(), w, w + n);
     padded_weights_.resize(parts_.size() * padded, 0.0);

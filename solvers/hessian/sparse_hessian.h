@@ -23,9 +23,8 @@ namespace pliant::solvers {
 // after another, each in its own order, the sparse ones first, so contacts with fixed objects add
 // no fill. The symbolic analysis is reused while the pattern is unchanged. Keeps its memory.
 //
-// If a contact moves many nodes of a block by weights, J = w Q with one 3 × 3 matrix Q, only the
-// weights and Q are stored. The sum Σ w wᵀ ⊗ QᵀGQ over all contacts on the same nodes is added to H
-// at once.
+// Entries by weights are read where the system has them. The sum Σ w wᵀ ⊗ QᵀGQ over all contacts on
+// the same nodes is added to H at once.
 class SparseHessian {
  public:
   SparseHessian() : matrix_(&pattern_) {}
@@ -44,14 +43,8 @@ class SparseHessian {
   void AddContacts(absl::FunctionRef<bool(int contact, Eigen::Matrix3d* G)> find);
   void AddRow(int row, double g);
 
-  // Number of contacts that are stored by weights and of their different sets of nodes, and the
-  // memory of their rows [bytes].
-  int num_weighted() const { return static_cast<int>(weighted_.size()); }
+  // Number of different sets of nodes of entries by weights.
   int num_stencils() const { return static_cast<int>(stencils_.size()); }
-  std::size_t CountWeightedBytes() const {
-    return weighted_.size() * sizeof(Weighted) + nodes_.size() * sizeof(int) +
-           weights_.size() * sizeof(double);
-  }
 
   // True if a block gives no elimination order, since it is too large to factor.
   bool is_large() const { return is_large_; }
@@ -82,7 +75,7 @@ class SparseHessian {
     int node;
     Eigen::Matrix3d J;
   };
-  // Nodes that contacts move by weights, such as those of a grid cell.
+  // The nodes of entries by weights, such as those of a grid cell.
   struct Stencil {
     int first_node, num_nodes;  // in nodes_
     std::size_t first_target;   // of pairs (a, b), a ≥ b, by columns b, in stencil_targets_
@@ -95,15 +88,13 @@ class SparseHessian {
   };
   struct Weighted {
     int contact, stencil;
-    int first_node, num_nodes;  // in nodes_; the weights are in weights_
-    Eigen::Matrix3d Q;
+    const IslandView::Entry* entry;
     std::size_t first_cross;  // of its slots, in crosses_of_slots_: index among the stencil's
   };
 
   int BlockOf(int node) const;
   void PlaceVelocities();
   void FindSlots();
-  void ShareMatrix(int contact);
   void FindStencils();
   void FindPattern();
   void FindTargets();
@@ -121,14 +112,13 @@ class SparseHessian {
   const IslandView* island_ = nullptr;
   std::vector<int> first_nodes_;  // of blocks, and one beyond the last
   std::vector<int> places_;       // of velocities: three to a node
-  std::vector<Slot> slots_;       // of contacts, then of rows; without those of stencils
+  std::vector<Slot> slots_;       // of contacts, then of rows; without those by weights
   std::vector<int> slot_starts_;
   std::vector<int> targets_;  // of pairs of slots of each: block of H, −1 for a mirror image
   std::vector<std::size_t> target_starts_;
   std::vector<Weighted> weighted_;  // by stencils
   std::vector<char> is_weighted_;   // of contacts
-  std::vector<int> nodes_;
-  std::vector<double> weights_;
+  std::vector<int> nodes_;          // of stencils
   std::vector<Stencil> stencils_;
   std::vector<Cross> crosses_;
   std::vector<int> crosses_of_slots_, stencil_targets_, cross_targets_;

@@ -95,7 +95,7 @@ void ConeNewton::MultiplyRows(std::span<const double> z, std::span<double> y) {
 
 void ConeNewton::Analyse() {
   const IslandView& island = problem_->island;
-  jacobian_.Start(island);
+  jacobian_.Start(island, ContactJacobian::Weights::kExpanded);
   for (int c = 0; c < island.num_contacts(); ++c) jacobian_.Fill(c);
   masses_.clear();
   for (int b = 0; b < island.num_blocks(); ++b) masses_.push_back(island.block(b).A);

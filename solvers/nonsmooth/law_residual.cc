@@ -82,11 +82,11 @@ double CalcSetResidual(const NonsmoothProblem& problem, const Impulses& impulses
   const auto subtract = [&](std::span<const IslandView::Entry> entries, const double* impulse,
                             int height) {
     for (const IslandView::Entry& entry : entries) {
-      const double* J = system.J(entry);
-      double* to = &momentum[island.first_of(entry)];
-      for (int j = 0; j < entry.columns; ++j) {
-        for (int r = 0; r < height; ++r) to[j] -= *J++ * impulse[r];
-      }
+      island.ForEachRun(entry, [&](int first, int columns, const double* J) {
+        for (int j = 0; j < columns; ++j) {
+          for (int r = 0; r < height; ++r) momentum[first + j] -= *J++ * impulse[r];
+        }
+      });
     }
   };
   for (const int c : island.contacts)

@@ -98,8 +98,9 @@ const SparseMatrix& NonsmoothNewton::Assemble() {
   problem.island.ForEachConstraint([&](std::span<const IslandView::Entry> entries, int height) {
     product_.AddRows(height);
     for (const IslandView::Entry& entry : entries) {
-      product_.AddEntry(problem.island.first_of(entry), entry.columns,
-                        problem.island.system->J(entry), 1, height);
+      problem.island.ForEachRun(entry, [&](int first, int columns, const double* J) {
+        product_.AddEntry(first, columns, J, 1, height);
+      });
     }
   });
   const double* J = J_.data();
@@ -166,13 +167,13 @@ void NonsmoothNewton::MeasureWithinParts() {
     columns_.clear();
     bool is_dense = false;
     for (const IslandView::Entry& entry : island.system->entries_of(island.contact(k))) {
-      const int first = island.first_of(entry);
-      const double* J = island.system->J(entry);
-      for (int c = 0; c < entry.columns; ++c, J += 3) {
-        const int part = part_of_[first + c];
-        is_dense = is_dense || !parts[part].is_inverse;
-        columns_.push_back({part, first + c - parts[part].first, J});
-      }
+      island.ForEachRun(entry, [&](int first, int columns, const double* J) {
+        for (int c = 0; c < columns; ++c, J += 3) {
+          const int part = part_of_[first + c];
+          is_dense = is_dense || !parts[part].is_inverse;
+          columns_.push_back({part, first + c - parts[part].first, {J[0], J[1], J[2]}});
+        }
+      });
     }
     if (is_dense) {
       double sums[3] = {0, 0, 0};
@@ -208,8 +209,11 @@ bool NonsmoothNewton::Prepare(const NonsmoothOptions& options) {
   packed_.Clear();
   island.ForEachConstraint([&](std::span<const IslandView::Entry> entries, int height) {
     packed_.AddRows(height);
-    for (const IslandView::Entry& entry : entries)
-      packed_.AddEntry(island.first_of(entry), entry.columns, island.system->J(entry));
+    for (const IslandView::Entry& entry : entries) {
+      island.ForEachRun(entry, [&](int first, int columns, const double* J) {
+        packed_.AddEntry(first, columns, J);
+      });
+    }
   });
   J_.resize(kSetRows * kSetColumns * num_sets);
   E_.resize(kSetRows * kSetRows * num_sets);
@@ -305,23 +309,24 @@ void NonsmoothNewton::CalcDiagonal() {
     for (int r = 0; r < height; ++r, ++i) {
       diagonal_[i] = 0;
       for (const IslandView::Entry& entry : entries) {
-        const double* J = island.system->J(entry) + r;
-        const int first = island.first_of(entry);
-        for (int c = 0; c < entry.columns; ++c) {
-          const BlockMasses::Part& part = parts[part_of_[first + c]];
-          if (!part.is_inverse) {
-            diagonal_[i] += J[height * c] * J[height * c] / mass_diagonal_[first + c];
-            continue;
+        island.ForEachRun(entry, [&](int first, int columns, const double* J) {
+          J += r;
+          for (int c = 0; c < columns; ++c) {
+            const BlockMasses::Part& part = parts[part_of_[first + c]];
+            if (!part.is_inverse) {
+              diagonal_[i] += J[height * c] * J[height * c] / mass_diagonal_[first + c];
+              continue;
+            }
+            // this column times the run's columns in the same part
+            const int column = first + c - part.first;
+            for (int d = 0; d < 3; ++d) {
+              const int other = part.first + d - first;
+              if (other < 0 || other >= columns) continue;
+              diagonal_[i] +=
+                  J[height * c] * masses_.inverse(part)[3 * column + d] * J[height * other];
+            }
           }
-          // this column times the entry's columns in the same part
-          const int column = first + c - part.first;
-          for (int d = 0; d < 3; ++d) {
-            const int other = part.first + d - first;
-            if (other < 0 || other >= entry.columns) continue;
-            diagonal_[i] +=
-                J[height * c] * masses_.inverse(part)[3 * column + d] * J[height * other];
-          }
-        }
+        });
       }
     }
   });

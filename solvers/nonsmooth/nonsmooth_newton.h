@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <limits>
 #include <span>
@@ -126,7 +127,7 @@ class NonsmoothNewton final : private LinearOperator {
   // the contact's three rows of J.
   struct Column {
     int part, place;
-    const double* J;
+    std::array<double, 3> J;
   };
 
   bool Prepare(const NonsmoothOptions& options);

@@ -8,10 +8,10 @@ Vector3d CalcContactVelocity(const ConstraintSystem& system, int contact,
                              std::span<const double> v) {
   Vector3d velocity = system.contacts[contact].bias;
   for (const ConstraintSystem::Entry& entry : system.entries_of(system.contacts[contact])) {
-    const double* J = system.J(entry);
-    const int first = system.first_of(entry);
-    for (int j = 0; j < entry.columns; ++j, J += 3)
-      velocity += v[first + j] * Vector3d(J[0], J[1], J[2]);
+    system.ForEachRun(entry, [&](int first, int columns, const double* J) {
+      for (int j = 0; j < columns; ++j, J += 3)
+        velocity += v[first + j] * Vector3d(J[0], J[1], J[2]);
+    });
   }
   return velocity;
 }
@@ -31,10 +31,10 @@ void CalcExertedImpulse(const ConstraintSystem& system, const Impulses& impulses
   exerted->assign(system.num_velocities, 0.0);
   for (std::size_t c = 0; c < system.contacts.size(); ++c) {
     for (const ConstraintSystem::Entry& entry : system.entries_of(system.contacts[c])) {
-      const double* J = system.J(entry);
-      double* to = exerted->data() + system.first_of(entry);
-      for (int j = 0; j < entry.columns; ++j, J += 3)
-        to[j] += Vector3d(J[0], J[1], J[2]).dot(impulses.contacts[c]);
+      system.ForEachRun(entry, [&](int first, int columns, const double* J) {
+        for (int j = 0; j < columns; ++j, J += 3)
+          (*exerted)[first + j] += Vector3d(J[0], J[1], J[2]).dot(impulses.contacts[c]);
+      });
     }
   }
   for (std::size_t k = 0; k < system.rows.size(); ++k) {

@@ -37,13 +37,20 @@ struct ConstraintSystem {
 
     bool is_in_compliance_form() const { return num_masses > 0; }
   };
-  // Jacobian of one contact or scalar constraint with respect to consecutive velocities of one
-  // block: 3 × columns (contact) or 1 × columns (constraint), column-major.
+  // Jacobian of one contact or scalar constraint with respect to velocities of one block. Usually
+  // they are consecutive: 3 × columns (contact) or 1 × columns (constraint), column-major.
+  //
+  // An entry of a contact that moves many nodes by weights w, such as those of a grid cell, is
+  // stored by weights instead: it is w Q on each node, with one 3 × 3 matrix Q.
   struct Entry {
     int block;
-    int first;  // velocity within the block
+    int first;  // velocity within the block; not by weights
     int columns;
-    std::size_t values;  // offset in `values`
+    std::size_t values;  // offset in `values`; by weights: of Q, which the weights follow
+    int first_node = 0;  // in `nodes`
+    int num_nodes = 0;   // zero unless by weights
+
+    bool is_by_weights() const { return num_nodes > 0; }
   };
   // Axes: two tangents, then the normal from A into B.
   struct Contact {
@@ -91,8 +98,11 @@ struct ConstraintSystem {
   std::vector<GroupMass> masses;  // of all blocks in compliance form, block by block
   std::vector<Contact> contacts;
   std::vector<Row> rows;
-  std::vector<Entry> entries;       // of contacts and rows, each one's own consecutive
-  std::vector<double> values;       // of all entries, in no particular order
+  std::vector<Entry> entries;  // of contacts and rows, each one's own consecutive
+  std::vector<double> values;  // of all entries, in no particular order
+  // First velocities within their blocks, multiples of three, of the nodes of entries by weights.
+  // Entries on the same nodes may share them.
+  std::vector<int> nodes;
   std::vector<double> v_star;       // num_velocities; the free motion where p is zero
   std::vector<double> linear_term;  // p [N·s], num_velocities
 
@@ -102,10 +112,38 @@ struct ConstraintSystem {
   std::span<const Entry> entries_of(const Row& row) const {
     return {entries.data() + row.first_entry, static_cast<std::size_t>(row.num_entries)};
   }
-  // Column-major values of an entry.
+  // Of an entry by weights: its nodes, their weights, and Q, column-major.
+  std::span<const int> nodes_of(const Entry& entry) const {
+    return {nodes.data() + entry.first_node, static_cast<std::size_t>(entry.num_nodes)};
+  }
+  const double* weights(const Entry& entry) const { return Q(entry) + 9; }
+  const double* Q(const Entry& entry) const { return values.data() + entry.values; }
+  // Of any other entry: its column-major values, and its first velocity among all.
   const double* J(const Entry& entry) const { return values.data() + entry.values; }
-  // First velocity of an entry among all.
   int first_of(const Entry& entry) const { return blocks[entry.block].first + entry.first; }
+
+  // Calls f(first, columns, J) for each run of consecutive velocities of an entry. `first` is the
+  // first of them, where the block's velocities are numbered from `first_of_block`. J is
+  // column-major, and by weights valid only during the call.
+  template <typename F>
+  void ForEachRun(const Entry& entry, int first_of_block, const F& f) const {
+    if (!entry.is_by_weights()) {
+      f(first_of_block + entry.first, entry.columns, J(entry));
+      return;
+    }
+    const double *of_all = Q(entry), *w = weights(entry);
+    for (const int node : nodes_of(entry)) {
+      double of_node[9];
+      for (int i = 0; i < 9; ++i) of_node[i] = *w * of_all[i];
+      ++w;
+      f(first_of_block + node, 3, static_cast<const double*>(of_node));
+    }
+  }
+  // With all velocities numbered as in the system.
+  template <typename F>
+  void ForEachRun(const Entry& entry, const F& f) const {
+    ForEachRun(entry, blocks[entry.block].first, f);
+  }
 };
 
 // Impulses of contacts and scalar constraints over a step.

@@ -32,6 +32,11 @@ struct IslandView {
   int first_of_block(int i) const { return local_first[blocks[i]]; }
   int first_of(const Entry& entry) const { return local_first[entry.block] + entry.first; }
   int block_of(const Entry& entry) const { return local_block[entry.block]; }
+  // As ConstraintSystem::ForEachRun, with velocities numbered within the island.
+  template <typename F>
+  void ForEachRun(const Entry& entry, const F& f) const {
+    system->ForEachRun(entry, local_first[entry.block], f);
+  }
 
   // Calls f(entries, height) for each contact (height 3), then for each row (height 1).
   template <typename F>

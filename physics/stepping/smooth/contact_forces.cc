@@ -34,16 +34,15 @@ void ContactForces::AttachToPosed(const State& state, Attachment* side) {
     rows_.Clear();
     if (blocks_.is_awake(side->block)) step.AppendRows(alone, &rows_);
     weights.Add(static_cast<int>(nodes_.size()), side->nodes.weight(k));
+    const int first_row = static_cast<int>(posed_rows_.size());
+    rows_.ForEachPart([&](int group, int num_columns, const double* J) {
+      posed_rows_.push_back({blocks_.first_of(side->block) + step.space().group_offset(group),
+                             num_columns, posed_values_.size()});
+      posed_values_.insert(posed_values_.end(), J, J + 3 * std::size_t(num_columns));
+    });
     nodes_.push_back(
         {VectorAt(blocks_.model().StateOf(state, side->block).q, 3 * side->nodes.node(k)),
-         rows_.prescribed, static_cast<int>(posed_rows_.size()),
-         static_cast<int>(rows_.parts().size())});
-    for (const BlockRows::Part& part : rows_.parts()) {
-      posed_rows_.push_back({blocks_.first_of(side->block) + step.space().group_offset(part.group),
-                             part.num_columns, posed_values_.size()});
-      posed_values_.insert(posed_values_.end(), rows_.matrix(part),
-                           rows_.matrix(part) + 3 * std::size_t(part.num_columns));
-    }
+         rows_.prescribed, first_row, static_cast<int>(posed_rows_.size()) - first_row});
   }
   side->nodes = weights;
 }

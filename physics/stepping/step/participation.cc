@@ -7,8 +7,7 @@ namespace {
 
 // Finds the groups that rows read, or that a block in compliance form couples: ascending, each
 // once.
-void FindTouched(const StepBlocks& blocks, std::span<const RowBuffer::Entry> entries,
-                 Participation* participation) {
+void FindTouched(const StepBlocks& blocks, const RowBuffer& rows, Participation* participation) {
   std::vector<std::pair<int, int>>& touched = participation->touched;
   std::vector<char>& is_touched = participation->is_touched;
   touched.clear();
@@ -16,11 +15,15 @@ void FindTouched(const StepBlocks& blocks, std::span<const RowBuffer::Entry> ent
   const auto first_velocity = [&](int block, int group) {
     return blocks.spaces.offsets[block] + blocks.steps[block]->space().group_offset(group);
   };
-  for (const RowBuffer::Entry& entry : entries) {
+  const auto touch = [&](int block, int group) {
     // most groups appear several times
-    char& is_known = is_touched[first_velocity(entry.block, entry.group)];
-    if (!is_known) touched.emplace_back(entry.block, entry.group);
+    char& is_known = is_touched[first_velocity(block, group)];
+    if (!is_known) touched.emplace_back(block, group);
     is_known = 1;
+  };
+  for (const RowBuffer::Entry& entry : rows.entries) {
+    if (entry.num_nodes == 0) touch(entry.block, entry.group);
+    for (const int group : rows.nodes_of(entry)) touch(entry.block, group);
   }
   for (const auto& [block, group] : touched) is_touched[first_velocity(block, group)] = 0;
 
@@ -51,10 +54,10 @@ void GatherParticipants(std::span<const double> v, const StepBlocks& blocks,
   }
 }
 
-void FindParticipants(const StepBlocks& blocks, std::span<const RowBuffer::Entry> entries,
+void FindParticipants(const StepBlocks& blocks, const RowBuffer& rows,
                       Participation* participation) {
   Participation& p = *participation;
-  FindTouched(blocks, entries, &p);
+  FindTouched(blocks, rows, &p);
   p.blocks.clear();
   p.groups.clear();
   p.group_velocities.clear();
@@ -86,6 +89,9 @@ void FindParticipants(const StepBlocks& blocks, std::span<const RowBuffer::Entry
 
 int Participation::FindGroup(int block, int group) const {
   const std::span<const int> of_block = GroupsOf(block);
+  // where all groups before it participate
+  if (group < static_cast<int>(of_block.size()) && of_block[group] == group)
+    return static_cast<int>(&of_block[group] - groups.data());
   const auto found = std::lower_bound(of_block.begin(), of_block.end(), group);
   if (found == of_block.end() || *found != group) return -1;
   return static_cast<int>(&*found - groups.data());

@@ -55,7 +55,7 @@ struct Participation {
 void GatherParticipants(std::span<const double> v, const StepBlocks& blocks,
                         const Participation& participation, std::vector<double>* gathered);
 
-void FindParticipants(const StepBlocks& blocks, std::span<const RowBuffer::Entry> entries,
+void FindParticipants(const StepBlocks& blocks, const RowBuffer& rows,
                       Participation* participation);
 
 }  // namespace pliant::physics

@@ -118,6 +118,45 @@ absl::Status FactorGroups(const StepBlocks& blocks, const Participation& partici
   return absl::OkStatus();
 }
 
+// Places the nodes of all entries by weights.
+void PlaceNodes(const Participation& participation, const RowBuffer& rows, Reduction* reduction,
+                ConstraintSystem* system) {
+  system->nodes.resize(rows.nodes.size());
+  reduction->node_factors.resize(rows.nodes.size());
+  int end = 0;  // of the nodes placed so far; entries may share them
+  for (const RowBuffer::Entry& entry : rows.entries) {
+    if (entry.num_nodes == 0 || entry.first_node < end) continue;
+    end = entry.first_node;
+    const int first = participation.blocks[participation.index_of_block[entry.block]].first;
+    for (const int group : rows.nodes_of(entry)) {
+      const int g = participation.FindGroup(entry.block, group);
+      system->nodes[end] = participation.group_velocities[g] - first;
+      reduction->node_factors[end++] = reduction->group_factors[g];
+    }
+  }
+}
+
+// J A⁻¹ Jᵀ of an entry by weights, Q (Σ w² A_gg⁻¹) Qᵀ.
+Matrix3d CalcWeightedCompliance(const ConstraintSystem& system, const Reduction& reduction,
+                                const ConstraintSystem::Entry& entry) {
+  const double* w = system.weights(entry);
+  Matrix3d sum = Matrix3d::Zero();
+  for (int k = 0; k < entry.num_nodes; ++k) {
+    // the inverse of a lower triangle, column-major
+    const double* L = reduction.node_factors[entry.first_node + k];
+    Matrix3d inverse = Matrix3d::Zero();
+    inverse(0, 0) = 1 / L[0];
+    inverse(1, 1) = 1 / L[4];
+    inverse(2, 2) = 1 / L[8];
+    inverse(1, 0) = -L[1] * inverse(0, 0) * inverse(1, 1);
+    inverse(2, 1) = -L[5] * inverse(1, 1) * inverse(2, 2);
+    inverse(2, 0) = -(L[2] * inverse(0, 0) + L[5] * inverse(1, 0)) * inverse(2, 2);
+    sum += w[k] * w[k] * (inverse.transpose() * inverse);
+  }
+  const Eigen::Map<const Matrix3d> Q(system.Q(entry));
+  return Q * sum * Q.transpose();
+}
+
 // Size of the group that an entry refers to, and the Cholesky factor of its A_gg.
 struct PlacedGroup {
   int size;
@@ -153,6 +192,16 @@ void PlaceContacts(int begin, int end, const Participation& participation,
   for (int c = begin; c < end; ++c) {
     ConstraintSystem::Contact& contact = system->contacts[c];
     for (int e = contact.first_entry; e < contact.first_entry + contact.num_entries; ++e) {
+      if (entries[e].num_nodes > 0) {
+        system->entries[e] = {participation.index_of_block[entries[e].block],
+                              0,
+                              3,
+                              entries[e].values,
+                              entries[e].first_node,
+                              entries[e].num_nodes};
+        contact.W += CalcWeightedCompliance(*system, reduction, system->entries[e]);
+        continue;
+      }
       const PlacedGroup group =
           PlaceEntry(entries[e], participation, reduction, &system->entries[e]);
       const double* J = system->J(system->entries[e]);
@@ -289,6 +338,7 @@ absl::Status PlaceEntries(const StepBlocks& blocks, const Participation& partici
     return status;
   const std::span<const RowBuffer::Entry> entries = rows->all.entries;
   system->entries.resize(entries.size());
+  PlaceNodes(participation, rows->all, reduction, system);
   ForEachStretch(blocks, static_cast<int>(system->contacts.size()), [&](int s, int begin, int end) {
     PlaceContacts(begin, end, participation, *reduction, entries, &rows->stretches[s].work, system);
   });

@@ -29,6 +29,8 @@ struct Reduction {
   // that already have the factor store it themselves.
   std::vector<const double*> group_factors;
   std::vector<double> factor_values;
+  // Those of the nodes of entries by weights, in the order of ConstraintSystem::nodes.
+  std::vector<const double*> node_factors;
 };
 
 // Discards the factors of the last step.

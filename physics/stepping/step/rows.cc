@@ -56,13 +56,33 @@ namespace {
 
 // Returns the values of the current contact or row on a group, adding an entry of zeros if it has
 // none.
-double* FindOrAddEntry(int height, int block, const BlockRows::Part& part, RowBuffer* buffer) {
+double* FindOrAddEntry(int height, int block, int group, int num_columns, RowBuffer* buffer) {
   const int next = static_cast<int>(buffer->entries.size());
-  const int entry = buffer->table.FindOrAdd(block, part.group, next);
+  const int entry = buffer->table.FindOrAdd(block, group, next);
   if (entry < next) return &buffer->values[buffer->entries[entry].values];
-  buffer->entries.push_back({block, part.group, 0, part.num_columns, buffer->values.size()});
-  buffer->values.resize(buffer->values.size() + std::size_t(height) * part.num_columns, 0.0);
+  buffer->entries.push_back({block, group, 0, num_columns, buffer->values.size()});
+  buffer->values.resize(buffer->values.size() + std::size_t(height) * num_columns, 0.0);
   return &buffer->values[buffer->entries.back().values];
+}
+
+// Adds the entry w Q of a contact, Q = sign R_WCᵀ. Nodes are stored once for successive contacts
+// on the same ones.
+void AddWeightedEntry(int block, double sign, const Matrix3d& R_WC,
+                      const BlockRows::Weighted& weighted, RowBuffer* buffer) {
+  RowBuffer::Entry entry{block, -1, 0, 3, buffer->values.size()};
+  entry.num_nodes = static_cast<int>(weighted.groups.size());
+  entry.first_node = static_cast<int>(buffer->nodes.size()) - entry.num_nodes;
+  const bool is_shared = block == buffer->block_of_last_node && entry.first_node >= 0 &&
+                         std::ranges::equal(weighted.groups, buffer->nodes_of(entry));
+  if (!is_shared) {
+    entry.first_node = static_cast<int>(buffer->nodes.size());
+    buffer->nodes.insert(buffer->nodes.end(), weighted.groups.begin(), weighted.groups.end());
+    buffer->block_of_last_node = block;
+  }
+  buffer->entries.push_back(entry);
+  for (int j = 0; j < 3; ++j)
+    for (int r = 0; r < 3; ++r) buffer->values.push_back(sign * R_WC(j, r));
+  buffer->values.insert(buffer->values.end(), weighted.weights.begin(), weighted.weights.end());
 }
 
 // Largest distance by which a gap that would close within the step is held open [m].
@@ -113,17 +133,21 @@ ConstraintSystem::Contact BuildContact(const StepBlocks& blocks, const ContactPo
     buffer->block_rows.Clear();
     step.AppendRows(side, &buffer->block_rows);
     result.bias += sign * (R_WC.transpose() * buffer->block_rows.prescribed);
-    for (const BlockRows::Part& part : buffer->block_rows.parts()) {
-      double* to = FindOrAddEntry(3, side.block, part, buffer);
-      const double* J = buffer->block_rows.matrix(part);
-      for (int j = 0; j < part.num_columns; ++j, J += 3, to += 3) {
+    // both sides may move the same groups of one block
+    if (buffer->block_rows.is_by_weights() && contact.a.block != contact.b.block) {
+      AddWeightedEntry(side.block, sign, R_WC, buffer->block_rows.weighted(), buffer);
+      continue;
+    }
+    buffer->block_rows.ForEachPart([&](int group, int num_columns, const double* J) {
+      double* to = FindOrAddEntry(3, side.block, group, num_columns, buffer);
+      for (int j = 0; j < num_columns; ++j, J += 3, to += 3) {
         // most velocities of a tree do not move the point
         if (J[0] == 0 && J[1] == 0 && J[2] == 0) continue;
         for (int r = 0; r < 3; ++r) {
           to[r] += sign * (R_WC(0, r) * J[0] + R_WC(1, r) * J[1] + R_WC(2, r) * J[2]);
         }
       }
-    }
+    });
   }
   result.num_entries = static_cast<int>(buffer->entries.size()) - result.first_entry;
   DropUnmoved(first_value, &result, buffer);
@@ -136,25 +160,31 @@ void BuildContactsInStretches(const StepBlocks& blocks, std::span<const ContactP
   const int count = static_cast<int>(contacts.size()), stretches = CountStretches(blocks, count);
   ForEachStretch(blocks, count, [&](int s, int begin, int end) {
     RowBuffer& buffer = rows->stretches[s];
-    buffer.entries.clear();
-    buffer.values.clear();
+    buffer.Clear();
     for (int c = begin; c < end; ++c)
       system->contacts[c] = BuildContact(blocks, contacts[c], &buffer);
   });
-  std::size_t num_entries = 0, num_values = 0;
+  std::size_t num_entries = 0, num_values = 0, num_nodes = 0;
   for (int s = 0; s < stretches; ++s) {
     RowBuffer& buffer = rows->stretches[s];
     buffer.first_entry = static_cast<int>(num_entries);
     buffer.first_value = num_values;
+    buffer.first_node = static_cast<int>(num_nodes);
     num_entries += buffer.entries.size();
     num_values += buffer.values.size();
+    num_nodes += buffer.nodes.size();
   }
   RowBuffer& all = rows->all;
   all.entries.resize(num_entries);
   all.values.resize(num_values);
+  all.nodes.resize(num_nodes);
   ForEachStretch(blocks, count, [&](int s, int begin, int end) {
     RowBuffer& buffer = rows->stretches[s];
-    for (RowBuffer::Entry& entry : buffer.entries) entry.values += buffer.first_value;
+    for (RowBuffer::Entry& entry : buffer.entries) {
+      entry.values += buffer.first_value;
+      entry.first_node += buffer.first_node;
+    }
+    std::ranges::copy(buffer.nodes, all.nodes.begin() + buffer.first_node);
     std::ranges::copy(buffer.entries, all.entries.begin() + buffer.first_entry);
     std::ranges::copy(buffer.values, all.values.begin() + buffer.first_value);
     for (int c = begin; c < end; ++c) system->contacts[c].first_entry += buffer.first_entry;
@@ -193,12 +223,11 @@ void AddTerm(const StepBlocks& blocks, const ConstraintTerm& term, RowBuffer* bu
   const Attachment& side = term.attachment;
   const BlockStep& step = *blocks.steps[side.block];
   const auto append = [&](const Vector3d& direction) {
-    for (const BlockRows::Part& part : buffer->block_rows.parts()) {
-      double* to = FindOrAddEntry(1, side.block, part, buffer);
-      const double* J = buffer->block_rows.matrix(part);
-      for (int j = 0; j < part.num_columns; ++j, J += 3)
+    buffer->block_rows.ForEachPart([&](int group, int num_columns, const double* J) {
+      double* to = FindOrAddEntry(1, side.block, group, num_columns, buffer);
+      for (int j = 0; j < num_columns; ++j, J += 3)
         to[j] += direction.x() * J[0] + direction.y() * J[1] + direction.z() * J[2];
-    }
+    });
   };
   buffer->block_rows.Clear();
   const StepAbilities& abilities = blocks.abilities[side.block];
@@ -282,8 +311,7 @@ void BuildRows(const StepBlocks& blocks, std::vector<ContactPoint>* contacts,
   // build the values in the system's own buffer
   RowBuffer& all = rows->all;
   std::swap(all.values, system->values);
-  all.entries.clear();
-  all.values.clear();
+  all.Clear();
   BuildContacts(blocks, contacts, rows, system);
   BuildConstraints(blocks, constraints, &all, system);
   std::swap(all.values, system->values);

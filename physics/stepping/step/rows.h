@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "physics/dynamics/constraint_row.h"
@@ -46,19 +47,33 @@ class GroupTable {
 // Rows of contacts and constraints under construction, on groups of velocities, before the
 // participants are known.
 struct RowBuffer {
-  // The part of a contact's or constraint's rows on consecutive velocities of one group.
+  // The part of a contact's or constraint's rows on consecutive velocities of one group, or on
+  // several groups by weights.
   struct Entry {
     int block;
-    int group;
+    int group;   // not by weights
     int offset;  // first velocity in its group
     int columns;
-    std::size_t values;
+    std::size_t values;  // by weights: Q, then the weights, as in ConstraintSystem::Entry
+    int first_node = 0, num_nodes = 0;  // in `nodes`; the latter is zero unless by weights
   };
   std::vector<Entry> entries;
   std::vector<double> values;
-  // For a chunk of contacts: offsets of its entries and values among all.
-  int first_entry = 0;
+  // Groups of entries by weights, which successive entries may share, and the block of the last.
+  std::vector<int> nodes;
+  int block_of_last_node = -1;
+  // For a chunk of contacts: offsets of its entries, values and nodes among all.
+  int first_entry = 0, first_node = 0;
   std::size_t first_value = 0;
+
+  std::span<const int> nodes_of(const Entry& entry) const {
+    return {nodes.data() + entry.first_node, static_cast<std::size_t>(entry.num_nodes)};
+  }
+  void Clear() {
+    entries.clear();
+    values.clear();
+    nodes.clear();
+  }
 
   // Scratch.
   BlockRows block_rows;

@@ -15,7 +15,7 @@ absl::Status PoseSystem(const State& state, std::span<const double> v, StepStage
   for (int b = 0; b < blocks.count(); ++b)
     if (!blocks.sleeping.sleeps(b)) blocks.steps[b]->SetContacts(b, stages->contacts.points);
   BuildRows(blocks, &stages->contacts.points, &stages->constraints, &stages->rows, &system);
-  FindParticipants(blocks, stages->rows.all.entries, &stages->participation);
+  FindParticipants(blocks, stages->rows.all, &stages->participation);
 
   // eliminate all other velocities
   absl::Status status = ReduceBlocks(stages->participation, &blocks, &stages->reduction);

@@ -37,9 +37,10 @@ double CalcSlip(const State& state, const StepBlocks& blocks, const Participatio
   for (const ConstraintSystem::Entry& entry : system.entries_of(contact)) {
     const Participation::Block& block = participation.blocks[entry.block];
     if (HasMap(blocks, block.block)) continue;
-    const double* J = system.J(entry);
-    for (int j = 0; j < entry.columns; ++j)
-      velocity += v[block.first + entry.first + j] * Eigen::Map<const Vector3d>(J + 3 * j);
+    system.ForEachRun(entry, [&](int first, int columns, const double* J) {
+      for (int j = 0; j < columns; ++j)
+        velocity += v[first + j] * Eigen::Map<const Vector3d>(J + 3 * j);
+    });
   }
   for (const Attachment* side : {&point.a, &point.b}) {
     if (!HasMap(blocks, side->block)) continue;

@@ -111,6 +111,20 @@ int GridPattern::Find(const GridPoint& point) const {
   return found != nodes_.end() && *found == point ? static_cast<int>(found - nodes_.begin()) : -1;
 }
 
+std::array<int, GridPattern::kCellNodes> GridPattern::FindNodesFrom(const GridPoint& base) const {
+  std::array<int, kCellNodes> nodes;
+  auto next = nodes_.begin();
+  for (int a = 0; a < kCellNodes; ++a) {
+    const GridPoint point{base[0] + a / 9, base[1] + a / 3 % 3, base[2] + a % 3};
+    // the points of a line along z are neighbours in the list too
+    if (a % 3 == 0) next = std::lower_bound(next, nodes_.end(), point);
+    const bool is_found = next != nodes_.end() && *next == point;
+    nodes[a] = is_found ? static_cast<int>(next - nodes_.begin()) : -1;
+    if (is_found) ++next;
+  }
+  return nodes;
+}
+
 std::array<int, GridPattern::kCellNodes> GridPattern::NodesOf(int cell) const {
   std::array<int, kCellNodes> nodes;
   for (int a = 0; a < kCellNodes; ++a) nodes[a] = cell_lines_[cell][a / 3] + a % 3;

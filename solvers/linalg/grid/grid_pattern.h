@@ -33,6 +33,8 @@ class GridPattern {
 
   // Number of the node at a point, or −1.
   int Find(const GridPoint& point) const;
+  // Numbers of the nodes at base + {0, 1, 2}³, in the order of a cell's; −1 where there is none.
+  std::array<int, kCellNodes> FindNodesFrom(const GridPoint& base) const;
   // Nodes of a cell, ascending.
   std::array<int, kCellNodes> NodesOf(int cell) const;
   // Finds the blocks of a cell's nodes in the pattern: by columns b, each with its rows a ≥ b.

@@ -432,7 +432,7 @@ TEST(PlaneStrain, NothingMovesOrChangesAlongTheNormal) {
     Attachment point;
     point.nodes = {{4, 1.0}};
     body.step->AppendRows(point, &rows);
-    const double* J = rows.matrix(rows.parts()[0]);
+    const double* J = rows.only_matrix();
     EXPECT_EQ(Matrix3d(Eigen::Map<const Matrix3d>(J)), Matrix3d(Vector3d(1, 0, 1).asDiagonal()));
   }
 }

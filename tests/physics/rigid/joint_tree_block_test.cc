@@ -107,7 +107,7 @@ TEST(JointTreeBlock, RowsAreTheDerivativeOfAFramesMotion) {
   const auto apply = [&](const BlockRows& rows) {
     Vector3d sum = Vector3d::Zero();
     for (int j = 0; j < 7; ++j) {
-      const double* J = rows.matrix(rows.parts()[0]) + 3 * j;
+      const double* J = rows.only_matrix() + 3 * j;
       sum += run.v[j] * Vector3d(J[0], J[1], J[2]);
     }
     return sum;

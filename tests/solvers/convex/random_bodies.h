@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <random>
+#include <span>
 #include <vector>
 
 #include <Eigen/Dense>
@@ -34,6 +35,18 @@ struct WholeProblem {
   template <typename F>
   void AddContactEntry(int first, int columns, const F& next) {
     AddEntry(first, columns, 3, next);
+    ++system.contacts.back().num_entries;
+  }
+  // Adds an entry by weights, w Q on each node, to the last contact. `nodes` are first velocities
+  // within the block.
+  void AddWeightedEntry(int block, std::span<const int> nodes, std::span<const double> weights,
+                        const Eigen::Matrix3d& Q) {
+    system.entries.push_back({block, 0, 3, system.values.size(),
+                              static_cast<int>(system.nodes.size()),
+                              static_cast<int>(nodes.size())});
+    system.nodes.insert(system.nodes.end(), nodes.begin(), nodes.end());
+    system.values.insert(system.values.end(), Q.data(), Q.data() + 9);
+    system.values.insert(system.values.end(), weights.begin(), weights.end());
     ++system.contacts.back().num_entries;
   }
   template <typename F>

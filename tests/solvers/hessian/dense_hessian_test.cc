@@ -119,7 +119,7 @@ TEST_F(DenseHessianTest, IsTheSumOfMassesAndWeighedProducts) {
   const WholeIsland whole(system_);
   const IslandView island = whole.view();
   ContactJacobian jacobian;
-  jacobian.Start(island);
+  jacobian.Start(island, ContactJacobian::Weights::kExpanded);
   for (int c = 0; c < island.num_contacts(); ++c) jacobian.Fill(c);
   std::vector<SchurComplement> tangents;
   for (const MatrixXd& A : masses_) tangents.push_back(Dense(A));
@@ -151,7 +151,7 @@ TEST_F(DenseHessianTest, ThatIsNotPositiveDefiniteIsRefused) {
   const WholeIsland whole(system_);
   const IslandView island = whole.view();
   ContactJacobian jacobian;
-  jacobian.Start(island);
+  jacobian.Start(island, ContactJacobian::Weights::kExpanded);
   for (int c = 0; c < island.num_contacts(); ++c) jacobian.Fill(c);
   std::vector<SchurComplement> tangents;
   for (const MatrixXd& A : masses_) tangents.push_back(Dense(A));

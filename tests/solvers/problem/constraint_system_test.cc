@@ -59,6 +59,39 @@ TEST(ConstraintSystem, ImpulsesAreExertedByTheTransposeOfWhatVelocitiesAreReadBy
   EXPECT_NEAR(power, other, 30 * 2.3e-16);  // about thirty products of numbers below one
 }
 
+TEST(ConstraintSystem, AnEntryByWeightsIsAMultipleOfOneMatrixOnEachNode) {
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  ConstraintSystem by_weights;
+  by_weights.blocks.resize(2);
+  by_weights.blocks[0].size = by_weights.blocks[1].first = 2;
+  by_weights.blocks[1].size = 12;
+  by_weights.num_velocities = 14;
+  ConstraintSystem spelled_out = by_weights;
+  const int nodes[] = {9, 0, 3};
+  const double weights[] = {0.2, 0.5, -0.3};
+  Eigen::Matrix3d Q;
+  for (double& x : Q.reshaped()) x = uniform(random);
+  by_weights.contacts.push_back({0, 1});
+  by_weights.entries.push_back({1, 0, 3, 0, 0, 3});
+  by_weights.nodes.assign(nodes, nodes + 3);
+  by_weights.values.assign(Q.data(), Q.data() + 9);
+  by_weights.values.insert(by_weights.values.end(), weights, weights + 3);
+  spelled_out.contacts.push_back({0, 3});
+  for (int k = 0; k < 3; ++k) {
+    spelled_out.entries.push_back({1, nodes[k], 3, spelled_out.values.size()});
+    for (const double x : Q.reshaped()) spelled_out.values.push_back(weights[k] * x);
+  }
+
+  std::vector<double> v(14), exerted, expected;
+  for (double& x : v) x = uniform(random);
+  EXPECT_EQ(CalcContactVelocity(by_weights, 0, v), CalcContactVelocity(spelled_out, 0, v));
+  const Impulses impulses{{Vector3d(1, -2, 3)}, {}};
+  CalcExertedImpulse(by_weights, impulses, &exerted);
+  CalcExertedImpulse(spelled_out, impulses, &expected);
+  EXPECT_EQ(exerted, expected);
+}
+
 TEST(IslandView, ScattersWhatItGathers) {
   std::mt19937 random(1);
   const ConstraintSystem system = MakeSystem(&random);

@@ -71,5 +71,19 @@ TEST(WholeNewton, GivesTheComplementsStepsOfALiquid) {
                   2);
 }
 
+// A particle touches by 27 weights and one 3 × 3 matrix, and not by 27 matrices.
+TEST(WholeNewton, RowsOfAParticlesContactTakeLessThan500Bytes) {
+  World world = MakeWorld(LoadSceneFile(PLIANT_SOURCE_DIR "/scenes/close_lift_shake.yaml"));
+  StepStages stages(world.model(), Terms::kFreeMotion);
+  ASSERT_TRUE(PoseStep(world.CalcScriptedInputs(), ThetaMethod(0.01), world.state(), &stages).ok());
+  const solvers::ConstraintSystem& system = stages.system;
+  ASSERT_GT(system.contacts.size(), 1000u);
+  std::size_t bytes = 0;
+  for (const auto& contact : system.contacts)
+    bytes += sizeof(solvers::ConstraintSystem::Entry) * contact.num_entries;
+  bytes += sizeof(double) * system.values.size() + sizeof(int) * system.nodes.size();
+  EXPECT_LE(bytes, 500 * system.contacts.size());
+}
+
 }  // namespace
 }  // namespace pliant::physics

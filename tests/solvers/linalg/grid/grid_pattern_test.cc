@@ -44,6 +44,18 @@ TEST_P(GridPatternTest, HasTheNodesOfItsCellsInOrder) {
   }
 }
 
+TEST_P(GridPatternTest, FindsTheNodesFromAnyBase) {
+  // bases within the cells and beside them
+  for (const GridPoint& cell : cells_) {
+    for (const GridPoint& offset : NodesOfCell({-1, -1, -1})) {
+      const GridPoint base{cell[0] + 2 * offset[0], cell[1] + offset[1], cell[2] + offset[2]};
+      const auto nodes = grid_.FindNodesFrom(base);
+      const std::vector<GridPoint> points = NodesOfCell(base);
+      for (int a = 0; a < GridPattern::kCellNodes; ++a) EXPECT_EQ(nodes[a], grid_.Find(points[a]));
+    }
+  }
+}
+
 TEST_P(GridPatternTest, NumbersTheNodesOfACell) {
   for (std::size_t c = 0; c < cells_.size(); ++c) {
     const std::vector<GridPoint> expected = NodesOfCell(cells_[c]);
