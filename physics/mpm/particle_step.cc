@@ -12,7 +12,6 @@
 #include "physics/mpm/kernel.h"
 #include "physics/mpm/nonlinear_part.h"
 #include "physics/mpm/particle_transfer.h"
-#include "solvers/linalg/elimination_order.h"
 #include "solvers/linalg/grid/grid_dissection.h"
 #include "solvers/linalg/iterative/swept_matrix.h"
 #include "solvers/linalg/partial_cholesky.h"
@@ -251,10 +250,10 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
     }
     A_.pattern = &grid.pattern();
     A_.values.resize(9 * grid.pattern().rows.size());
-    const std::span<const int> order = dissection_.FindOrder(grid.nodes(), grid.pattern());
+    const double limit = is_linear_ ? kMaxLinearOperations : kMaxOperations;
+    const std::span<const int> order = dissection_.FindOrder(grid.nodes(), grid.pattern(), limit);
     order_.assign(order.begin(), order.end());
-    is_large_ = solvers::TakesMoreOperations(*A_.pattern, order_,
-                                             is_linear_ ? kMaxLinearOperations : kMaxOperations);
+    is_large_ = dissection_.operations() > limit;
     is_pattern_new_ = true;
   }
 

@@ -172,39 +172,52 @@ EliminationTree FindEliminationTree(const BlockPattern& pattern, const std::vect
   return FindTree(MakeAdjacency(pattern), order);
 }
 
-bool TakesMoreOperations(const BlockPattern& pattern, std::span<const int> order, double limit) {
-  const std::size_t n = order.size();
-  // full columns may be few enough
-  const double full = 3 * static_cast<double>(n);
-  if (full * full * full / 3 <= limit) return false;
-  // neighbours of each node with lower numbers; the pattern has the others
-  std::vector<int> starts(n + 2, 0), lower(pattern.rows.size() - n);
+void OperationCounter::SetPattern(const BlockPattern* pattern) {
+  pattern_ = pattern;
+  const std::size_t n = pattern->num_nodes;
   const auto for_each_pair = [&](const auto& visit) {
     for (std::size_t j = 0; j < n; ++j)
-      for (int k = pattern.column_starts[j] + 1; k < pattern.column_starts[j + 1]; ++k)
-        visit(static_cast<int>(j), pattern.rows[k]);
+      for (int k = pattern->column_starts[j] + 1; k < pattern->column_starts[j + 1]; ++k)
+        visit(static_cast<int>(j), pattern->rows[k]);
   };
-  for_each_pair([&](int, int i) { ++starts[i + 2]; });
-  for (std::size_t i = 0; i < n; ++i) starts[i + 2] += starts[i + 1];
-  for_each_pair([&](int j, int i) { lower[starts[i + 1]++] = j; });
+  // each list begins where the one before will end
+  starts_.assign(n + 2, 0);
+  int* ends = starts_.data() + 1;
+  for_each_pair([&](int, int i) { ++ends[i + 1]; });
+  for (std::size_t i = 0; i < n; ++i) ends[i + 1] += ends[i];
+  lower_.resize(ends[n]);
+  for_each_pair([&](int j, int i) { lower_[ends[i]++] = j; });
+}
 
-  std::vector<int> parents(n, -1), visited_for(n, -1), num_rows(n, 0);
+double OperationCounter::Count(std::span<const int> order, double limit) {
+  parents_.assign(order.size(), -1);
+  visited_for_.assign(order.size(), -1);
+  num_rows_.assign(order.size(), 0);
   double operations = 0;
   for (const int node : order) {
-    visited_for[node] = node;
+    visited_for_[node] = node;
     const auto follow = [&](std::span<const int> neighbours) {
       for (const int neighbour : neighbours) {
         // from 3 (3 m + 3)² operations of a column of m blocks to 3 (3 m + 6)²
-        FollowPath(neighbour, node, &parents, &visited_for,
-                   [&](int at) { operations += 27 * (2 * ++num_rows[at] + 1); });
+        FollowPath(neighbour, node, &parents_, &visited_for_,
+                   [&](int at) { operations += 27 * (2 * ++num_rows_[at] + 1); });
       }
     };
-    follow(std::span(lower).subspan(starts[node], starts[node + 1] - starts[node]));
-    const int first = pattern.column_starts[node] + 1;
-    follow(std::span(pattern.rows).subspan(first, pattern.column_starts[node + 1] - first));
-    if (operations > limit) return true;
+    follow(lower_neighbours(node));
+    const int first = pattern_->column_starts[node] + 1;
+    follow(std::span(pattern_->rows).subspan(first, pattern_->column_starts[node + 1] - first));
+    if (operations > limit) break;
   }
-  return false;
+  return operations;
+}
+
+bool TakesMoreOperations(const BlockPattern& pattern, std::span<const int> order, double limit) {
+  // full columns may be few enough
+  const double full = 3 * static_cast<double>(order.size());
+  if (full * full * full / 3 <= limit) return false;
+  OperationCounter counter;
+  counter.SetPattern(&pattern);
+  return counter.Count(order, limit) > limit;
 }
 
 void AddAncestors(const std::vector<int>& parents, std::vector<char>* marks,

@@ -28,8 +28,26 @@ struct EliminationTree {
 };
 EliminationTree FindEliminationTree(const BlockPattern& pattern, const std::vector<int>& order);
 
-// True if a factorisation in this order takes more than `limit` additions and multiplications. It
-// needs no more memory than the pattern has, and counts up to the limit only.
+// Counts the additions and multiplications that factorisations of one pattern take in different
+// orders. Needs no more memory than the pattern has, and keeps it.
+class OperationCounter {
+ public:
+  // The pattern must outlive calls of Count.
+  void SetPattern(const BlockPattern* pattern);
+  // Neighbours with lower numbers; the pattern has those with higher numbers.
+  std::span<const int> lower_neighbours(int node) const {
+    return std::span(lower_).subspan(starts_[node], starts_[node + 1] - starts_[node]);
+  }
+  // Counts up to `limit` only, and returns some number above it if there are more.
+  double Count(std::span<const int> order, double limit);
+
+ private:
+  const BlockPattern* pattern_ = nullptr;
+  std::vector<int> starts_, lower_;
+  std::vector<int> parents_, visited_for_, num_rows_;
+};
+
+// True if a factorisation in this order takes more than `limit` additions and multiplications.
 bool TakesMoreOperations(const BlockPattern& pattern, std::span<const int> order, double limit);
 
 // Adds all ancestors to `nodes`; both ascending. The result can be eliminated last without changing
