@@ -35,6 +35,10 @@ constexpr double kSufficientDecrease = 1e-4;
 // Their evaluation is expensive, and they are smooth, so Newton's full step is nearly the best one.
 constexpr double kExactSlope = 1e-8, kTermsSlope = 0.05;
 
+// Relative residual of a guess below which it is not rough: it solves the problem but for contacts
+// that were found later.
+constexpr double kRoughResidual = 0.1;
+
 // Relative residual of the problem below which directions are computed with the last factor, their
 // relative tolerance, and the number of products after which factoring again is cheaper.
 constexpr double kReuseResidual = 1e-2, kReuseTolerance = 1e-3;
@@ -349,8 +353,9 @@ struct SapSolver::Workspace {
   // guess is given up for the result of the step even if its cost is higher: modes that are nearly
   // right are a better start than velocities.
   bool TakePredictedStep(SapResult* result) {
+    const bool is_rough = has_rough_guess_ && result->residual > kRoughResidual;
     const ContactLanes::Slip slip =
-        has_rough_guess_ ? ContactLanes::Slip::kAsExpected : ContactLanes::Slip::kAsGiven;
+        is_rough ? ContactLanes::Slip::kAsExpected : ContactLanes::Slip::kAsGiven;
     if (!contacts_.ProjectExpected(problem_->contacts, slip)) return false;
     const double before = cost_;
     guess_ = v_;
@@ -361,7 +366,7 @@ struct SapSolver::Workspace {
       Advance(1);
       Evaluate();
       const bool is_lower = cost_ < before && cost_ <= before + kSufficientDecrease * slope;
-      if (is_lower || (has_rough_guess_ && std::isfinite(cost_))) {
+      if (is_lower || (is_rough && std::isfinite(cost_))) {
         left_ = 0;
         is_under_way_ = true;
         return true;

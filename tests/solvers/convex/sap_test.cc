@@ -170,6 +170,25 @@ TEST_P(SapTest, ExpectedImpulsesReplaceARoughGuess) {
   }
 }
 
+// Such as the solution without contacts that were found later.
+TEST_P(SapTest, ExpectedImpulsesDoNotReplaceAGuessNearTheSolution) {
+  SapOptions options;
+  options.line_search = GetParam();
+  options.relative_tolerance = 1e-11;
+  const SapResult before = whole_.Solve(whole_.v_star(), options);
+  for (double& v : whole_.system.v_star) v *= 1.001;
+  whole_.problem.has_rough_guess = true;
+  for (std::size_t c = 0; c < before.gamma.size(); ++c) {
+    whole_.problem.contacts[c].expected = Vector3d(0.1, -2, static_cast<double>(c % 3));
+    whole_.problem.contacts[c].expected_slip = 0.3;
+  }
+  const SapResult result = whole_.Solve(before.v, options);
+  ASSERT_TRUE(result.converged);
+  ASSERT_GT(result.residuals[0], 1e-6);
+  for (std::size_t k = 1; k < result.costs.size(); ++k)
+    EXPECT_LE(result.costs[k], result.costs[k - 1] * (1 + 1e-14)) << k;
+}
+
 TEST_P(SapTest, AnIterationBudgetThatIsTooSmallIsReported) {
   SapOptions options;
   options.line_search = GetParam();
