@@ -44,15 +44,17 @@ class CellMatrix {
     alignas(32) double gradient[3][kPaddedNodes];  // ∇w
   };
   static constexpr int kMaxDilations = 8;
-  // Adds Σ ∇w_a[r] scale ∇w_b[s] of up to kMaxDilations such particles.
-  void AddDilations(std::span<const Dilation> particles) {
-    const std::size_t count = particles.size();
+  // Adds Σ ∇w_a[r] scale ∇w_b[s] of such particles. Fewer have a scale of zero; the number is fixed
+  // so that their factors stay in registers.
+  void AddDilations(const std::array<Dilation, kMaxDilations>& particles) {
     AddColumns([&](int b, int r, int s) {
-      std::array<double, kMaxDilations> factors{};
-      for (std::size_t p = 0; p < count; ++p)
-        factors[p] = particles[p].scale * particles[p].gradient[s][b];
-      return [=](int a, Lanes sum) {
-        for (std::size_t p = 0; p < count; ++p)
+      std::array<Lanes, kMaxDilations> factors;
+      for (int p = 0; p < kMaxDilations; ++p) {
+        const double factor = particles[p].scale * particles[p].gradient[s][b];
+        factors[p] = Lanes{factor, factor, factor, factor};
+      }
+      return [&particles, factors, r](int a, Lanes sum) {
+        for (int p = 0; p < kMaxDilations; ++p)
           sum = MultiplyAdd(factors[p], LoadFour(&particles[p].gradient[r][a]), sum);
         return sum;
       };

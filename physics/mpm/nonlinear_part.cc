@@ -214,10 +214,11 @@ void NonlinearPart::AddHessian(std::span<const double> v, std::span<double> A) c
     terms->matrix.Clear();
     NodeVectors nodes;
     ParticleTransfer::Gather(cells[cell], v, &nodes);
-    std::array<CellMatrix::Dilation, CellMatrix::kMaxDilations> dilations;
+    std::array<CellMatrix::Dilation, CellMatrix::kMaxDilations> dilations{};
     int count = 0;
     const auto add_dilations = [&] {
-      terms->matrix.AddDilations(std::span(dilations).first(count));
+      for (; count < CellMatrix::kMaxDilations; ++count) dilations[count].scale = 0;
+      terms->matrix.AddDilations(dilations);
       count = 0;
     };
     ForEachParticle(
