@@ -36,6 +36,7 @@ class BlockRows {
   }
   // Adds groups that move the point by weights. Many groups take less memory and time this way.
   void AppendByWeights(std::span<const int> groups, std::span<const double> weights) {
+    if (groups.empty()) return;
     ++num_sets_;
     groups_.insert(groups_.end(), groups.begin(), groups.end());
     weights_.insert(weights_.end(), weights.begin(), weights.end());
