@@ -22,7 +22,7 @@ void FindTouched(const StepBlocks& blocks, const RowBuffer& rows, Participation*
     is_known = 1;
   };
   for (const RowBuffer::Entry& entry : rows.entries) {
-    if (entry.num_nodes == 0) touch(entry.block, entry.group);
+    if (!entry.is_by_weights()) touch(entry.block, entry.group);
     for (const int group : rows.nodes_of(entry)) touch(entry.block, group);
   }
   for (const auto& [block, group] : touched) is_touched[first_velocity(block, group)] = 0;

@@ -125,7 +125,7 @@ void PlaceNodes(const Participation& participation, const RowBuffer& rows, Reduc
   reduction->node_factors.resize(rows.nodes.size());
   int end = 0;  // of the nodes placed so far; entries may share them
   for (const RowBuffer::Entry& entry : rows.entries) {
-    if (entry.num_nodes == 0 || entry.first_node < end) continue;
+    if (!entry.is_by_weights() || entry.first_node < end) continue;
     end = entry.first_node;
     const int first = participation.blocks[participation.index_of_block[entry.block]].first;
     for (const int group : rows.nodes_of(entry)) {
@@ -142,7 +142,7 @@ Matrix3d CalcWeightedCompliance(const ConstraintSystem& system, const Reduction&
   const double* w = system.weights(entry);
   Matrix3d sum = Matrix3d::Zero();
   for (int k = 0; k < entry.num_nodes; ++k) {
-    // the inverse of a lower triangle, column-major
+    // L⁻¹; L is a lower triangle, column-major
     const double* L = reduction.node_factors[entry.first_node + k];
     Matrix3d inverse = Matrix3d::Zero();
     inverse(0, 0) = 1 / L[0];
@@ -192,18 +192,14 @@ void PlaceContacts(int begin, int end, const Participation& participation,
   for (int c = begin; c < end; ++c) {
     ConstraintSystem::Contact& contact = system->contacts[c];
     for (int e = contact.first_entry; e < contact.first_entry + contact.num_entries; ++e) {
-      if (entries[e].num_nodes > 0) {
-        system->entries[e] = {participation.index_of_block[entries[e].block],
-                              0,
-                              3,
-                              entries[e].values,
-                              entries[e].first_node,
-                              entries[e].num_nodes};
+      const RowBuffer::Entry& entry = entries[e];
+      if (entry.is_by_weights()) {
+        const int block = participation.index_of_block[entry.block];
+        system->entries[e] = {block, 0, 3, entry.values, entry.first_node, entry.num_nodes};
         contact.W += CalcWeightedCompliance(*system, reduction, system->entries[e]);
         continue;
       }
-      const PlacedGroup group =
-          PlaceEntry(entries[e], participation, reduction, &system->entries[e]);
+      const PlacedGroup group = PlaceEntry(entry, participation, reduction, &system->entries[e]);
       const double* J = system->J(system->entries[e]);
       if (waiting == nullptr || of_waiting.factor != group.factor) {
         work_out();

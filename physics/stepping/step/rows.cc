@@ -69,16 +69,15 @@ double* FindOrAddEntry(int height, int block, int group, int num_columns, RowBuf
 // on the same ones.
 void AddWeightedEntry(int block, double sign, const Matrix3d& R_WC,
                       const BlockRows::Weighted& weighted, RowBuffer* buffer) {
-  RowBuffer::Entry entry{block, -1, 0, 3, buffer->values.size()};
-  entry.num_nodes = static_cast<int>(weighted.groups.size());
-  entry.first_node = static_cast<int>(buffer->nodes.size()) - entry.num_nodes;
-  const bool is_shared = block == buffer->block_of_last_node && entry.first_node >= 0 &&
-                         std::ranges::equal(weighted.groups, buffer->nodes_of(entry));
-  if (!is_shared) {
-    entry.first_node = static_cast<int>(buffer->nodes.size());
+  const std::span<const int> last = std::span(buffer->nodes).subspan(buffer->last_first_node);
+  if (block != buffer->last_block || !std::ranges::equal(weighted.groups, last)) {
+    buffer->last_block = block;
+    buffer->last_first_node = static_cast<int>(buffer->nodes.size());
     buffer->nodes.insert(buffer->nodes.end(), weighted.groups.begin(), weighted.groups.end());
-    buffer->block_of_last_node = block;
   }
+  RowBuffer::Entry entry{block, -1, 0, 3, buffer->values.size()};
+  entry.first_node = buffer->last_first_node;
+  entry.num_nodes = static_cast<int>(weighted.groups.size());
   buffer->entries.push_back(entry);
   for (int j = 0; j < 3; ++j)
     for (int r = 0; r < 3; ++r) buffer->values.push_back(sign * R_WC(j, r));

@@ -56,12 +56,15 @@ struct RowBuffer {
     int columns;
     std::size_t values;  // by weights: Q, then the weights, as in ConstraintSystem::Entry
     int first_node = 0, num_nodes = 0;  // in `nodes`; the latter is zero unless by weights
+
+    bool is_by_weights() const { return num_nodes > 0; }
   };
   std::vector<Entry> entries;
   std::vector<double> values;
-  // Groups of entries by weights, which successive entries may share, and the block of the last.
+  // Groups of entries by weights, which successive entries may share; the block and the start of
+  // those that were added last.
   std::vector<int> nodes;
-  int block_of_last_node = -1;
+  int last_block = -1, last_first_node = 0;
   // For a chunk of contacts: offsets of its entries, values and nodes among all.
   int first_entry = 0, first_node = 0;
   std::size_t first_value = 0;
@@ -73,6 +76,8 @@ struct RowBuffer {
     entries.clear();
     values.clear();
     nodes.clear();
+    last_block = -1;
+    last_first_node = 0;
   }
 
   // Scratch.
