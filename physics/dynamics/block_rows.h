@@ -44,7 +44,7 @@ class BlockRows {
 
   // Whether AppendByWeights has been called once, and Append never.
   bool is_by_weights() const { return parts_.empty() && num_sets_ == 1; }
-  // What it was given.
+  // The groups and weights that AppendByWeights was given.
   Weighted weighted() const { return {groups_, weights_}; }
 
   // ∂v/∂v_group of rows to which Append has added one group and nothing else has been added.

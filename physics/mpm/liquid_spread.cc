@@ -159,12 +159,10 @@ LiquidSpread::Surroundings LiquidSpread::CalcSurroundings(const ParticleTransfer
 
 std::array<int, 27> LiquidSpread::FindNeighbours(const ActiveGrid& grid,
                                                  const ActiveGrid::Cell& cell) const {
-  std::array<int, 27> neighbours;
-  for (int k = 0; k < 27; ++k) {
-    const int node = grid.pattern().Find(
-        {cell.index[0] + k / 9 - 1, cell.index[1] + k / 3 % 3 - 1, cell.index[2] + k % 3 - 1});
-    neighbours[k] = node < 0 ? -1 : cells_[node];
-  }
+  const auto [i, j, k] = cell.index;
+  std::array<int, 27> neighbours = grid.pattern().FindNodesFrom({i - 1, j - 1, k - 1});
+  for (int& neighbour : neighbours)
+    if (neighbour >= 0) neighbour = cells_[neighbour];
   return neighbours;
 }
 

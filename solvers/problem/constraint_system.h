@@ -112,13 +112,13 @@ struct ConstraintSystem {
   std::span<const Entry> entries_of(const Row& row) const {
     return {entries.data() + row.first_entry, static_cast<std::size_t>(row.num_entries)};
   }
-  // Of an entry by weights: its nodes, their weights, and Q, column-major.
+  // These give the nodes of an entry by weights, their weights, and Q, which is column-major.
   std::span<const int> nodes_of(const Entry& entry) const {
     return {nodes.data() + entry.first_node, static_cast<std::size_t>(entry.num_nodes)};
   }
   const double* weights(const Entry& entry) const { return Q(entry) + 9; }
   const double* Q(const Entry& entry) const { return values.data() + entry.values; }
-  // Of any other entry: its column-major values, and its first velocity among all.
+  // These give the column-major values of any other entry, and its first velocity among all.
   const double* J(const Entry& entry) const { return values.data() + entry.values; }
   int first_of(const Entry& entry) const { return blocks[entry.block].first + entry.first; }
 

@@ -89,7 +89,7 @@ void FindParticipants(const StepBlocks& blocks, const RowBuffer& rows,
 
 int Participation::FindGroup(int block, int group) const {
   const std::span<const int> of_block = GroupsOf(block);
-  // where all groups before it participate
+  // this finds a group if all groups before it participate
   if (group < static_cast<int>(of_block.size()) && of_block[group] == group)
     return static_cast<int>(&of_block[group] - groups.data());
   const auto found = std::lower_bound(of_block.begin(), of_block.end(), group);

@@ -142,7 +142,7 @@ Matrix3d CalcWeightedCompliance(const ConstraintSystem& system, const Reduction&
   const double* w = system.weights(entry);
   Matrix3d sum = Matrix3d::Zero();
   for (int k = 0; k < entry.num_nodes; ++k) {
-    // L⁻¹; L is a lower triangle, column-major
+    // this is L⁻¹ of a lower triangle L, which is column-major
     const double* L = reduction.node_factors[entry.first_node + k];
     Matrix3d inverse = Matrix3d::Zero();
     inverse(0, 0) = 1 / L[0];

@@ -29,7 +29,7 @@ struct Reduction {
   // that already have the factor store it themselves.
   std::vector<const double*> group_factors;
   std::vector<double> factor_values;
-  // Those of the nodes of entries by weights, in the order of ConstraintSystem::nodes.
+  // Factors of the groups of ConstraintSystem::nodes, in their order.
   std::vector<const double*> node_factors;
 };
 

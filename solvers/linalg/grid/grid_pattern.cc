@@ -106,11 +106,6 @@ void GridPattern::FillPattern() {
   }
 }
 
-int GridPattern::Find(const GridPoint& point) const {
-  const auto found = std::ranges::lower_bound(nodes_, point);
-  return found != nodes_.end() && *found == point ? static_cast<int>(found - nodes_.begin()) : -1;
-}
-
 std::array<int, GridPattern::kCellNodes> GridPattern::FindNodesFrom(const GridPoint& base) const {
   std::array<int, kCellNodes> nodes;
   auto next = nodes_.begin();

@@ -31,8 +31,6 @@ class GridPattern {
   // Pattern with blocks of coupled nodes only. Update fills it in place.
   const BlockPattern& pattern() const { return pattern_; }
 
-  // Number of the node at a point, or −1.
-  int Find(const GridPoint& point) const;
   // Numbers of the nodes at base + {0, 1, 2}³, in the order of a cell's; −1 where there is none.
   std::array<int, kCellNodes> FindNodesFrom(const GridPoint& base) const;
   // Nodes of a cell, ascending.

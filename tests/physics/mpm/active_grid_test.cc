@@ -77,15 +77,15 @@ TEST(ActiveGrid, HasExactlyTheNodesThatKernelsReach) {
     int number = 0;
     for (const GridIndex& index : expected) {
       EXPECT_EQ(grid.pattern().nodes()[number], index);
-      EXPECT_EQ(grid.pattern().Find(index), number++);
+      EXPECT_EQ(grid.pattern().FindNodesFrom(index)[0], number++);
     }
-    EXPECT_EQ(grid.pattern().Find({100, 0, 0}), -1);
+    EXPECT_EQ(grid.pattern().FindNodesFrom({100, 0, 0})[0], -1);
     std::vector<int> seen;
     for (const ActiveGrid::Cell& cell : grid.cells()) {
       for (int a = 0; a < kKernelNodes; ++a) {
         const GridIndex index{cell.index[0] + a / 9, cell.index[1] + a / 3 % 3,
                               cell.index[2] + a % 3};
-        EXPECT_EQ(cell.nodes[a], grid.pattern().Find(index));
+        EXPECT_EQ(cell.nodes[a], grid.pattern().FindNodesFrom(index)[0]);
       }
       for (int i = cell.first; i < cell.first + cell.count; ++i) {
         seen.push_back(grid.points()[i]);

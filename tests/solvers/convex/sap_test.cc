@@ -170,7 +170,7 @@ TEST_P(SapTest, ExpectedImpulsesReplaceARoughGuess) {
   }
 }
 
-// Such as the solution without contacts that were found later.
+// The guess may solve the problem but for contacts that were found later.
 TEST_P(SapTest, ExpectedImpulsesDoNotReplaceAGuessNearTheSolution) {
   SapOptions options;
   options.line_search = GetParam();
