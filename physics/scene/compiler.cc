@@ -50,6 +50,15 @@ std::string Serialize(const v1::Scene& scene) {
   return bytes;
 }
 
+// Whether any contact may have restitution.
+bool HasRestitution(const Model& model) {
+  const auto is_given = [](const auto& part) { return part.restitution > 0; };
+  return is_given(model.contact) || std::ranges::any_of(model.contact.pairs, is_given) ||
+         std::ranges::any_of(model.bodies, [&](const Body& body) {
+           return std::ranges::any_of(body.shapes, is_given);
+         });
+}
+
 // Fraction of the thinner body's thickness beyond which an overlap is reported: such bodies might
 // leave each other on the wrong side.
 constexpr double kInside = 0.25;
@@ -72,8 +81,25 @@ SceneCompiler::SceneCompiler(const v1::Scene& scene, const SceneOptions& options
 
 SceneCompiler::~SceneCompiler() = default;
 
-// Checks that the method can step every body.
+// Warns that bodies whose contacts have restitution do not bounce, where the method has none.
+void SceneCompiler::CheckRestitution() {
+  const MethodOptions& method = model_->method;
+  if (method.kind == MethodKind::kSmooth) {
+    log_.Warning("method.smooth",
+                 "has no restitution; use convex, corrective or nonsmooth for bodies that bounce");
+  }
+  if (!method.is_maximal()) return;
+  for (const Body& body : model_->bodies) {
+    if (body.block == kWorldBlock || model_->abilities[body.block].compliance == nullptr) continue;
+    return log_.Warning("method.nonsmooth.coordinates",
+                        absl::StrCat("MAXIMAL has no restitution for ", body.name,
+                                     "; it bounces with REDUCED, which is the default"));
+  }
+}
+
+// Checks that the method can step every body as the scene describes it.
 void SceneCompiler::CheckMethod() {
+  if (HasRestitution(*model_)) CheckRestitution();
   const SmoothOptions& smooth = model_->method.smooth;
   if (model_->method.kind != MethodKind::kSmooth) return;
   const bool is_euler = smooth.integrator == nullptr || smooth.integrator->name == "BE";

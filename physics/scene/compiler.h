@@ -156,6 +156,7 @@ class SceneCompiler {
   void CompileContact();
   void CompileGroups();
   void CheckMethod();
+  void CheckRestitution();
   void CompilePairs();
   bool CheckFrictionCurve(const v1::Pair& given, const std::string& path);
 

@@ -145,6 +145,7 @@ class UrdfReader {
     RobotLink link = std::move(draft_->robot.links[number]);
     link.has_inertia = false;
     const XmlElement* const inertial = element.Child("inertial");
+    const XmlElement* const contact = element.Child("contact");
     int shapes = 0;
     for (const XmlElement& child : element.children) {
       if (&child == inertial) {
@@ -163,11 +164,36 @@ class UrdfReader {
       } else if (child.name == "drake:deformable_properties") {
         log_->LeftOut(child.place, "<drake:deformable_properties> of a URDF link",
                       "SDF files and scenes have deformable bodies");
-      } else {
+      } else if (&child != contact) {
         log_->LeftOut(child.place, absl::StrCat("<", child.name, "> of a link"));
       }
     }
+    if (contact != nullptr) ReadContact(*contact, &link.collisions);
     draft_->robot.links[number] = std::move(link);
+  }
+
+  // Bullet's extension: the contact parameters of all shapes of a link. Those that a shape has from
+  // its own <drake:proximity_properties> remain.
+  void ReadContact(const XmlElement& contact, std::vector<RobotShape>* shapes) {
+    double friction = -1, restitution = -1, stiffness = -1;
+    for (const XmlElement& child : contact.children) {
+      const XmlValue value = AttributeOf(child, "value");
+      if (child.name == "lateral_friction") {
+        ReadNumber(value, &friction, log_, Range::kNotNegative);
+      } else if (child.name == "restitution") {
+        ReadRestitution(value, &restitution, log_);
+      } else if (child.name == "stiffness") {
+        ReadContactStiffness(value, &stiffness, log_);
+      } else {
+        log_->LeftOut(child.place, absl::StrCat("<", child.name, "> of a <contact>"));
+      }
+    }
+    for (RobotShape& made : *shapes) {
+      Shape& shape = made.shape;
+      if (shape.friction < 0) shape.friction = friction;
+      if (shape.restitution < 0) shape.restitution = restitution;
+      if (shape.stiffness < 0) shape.stiffness = stiffness;
+    }
   }
 
   void ReadInertial(const XmlElement& element, RobotLink* link) {

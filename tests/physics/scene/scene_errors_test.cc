@@ -422,6 +422,23 @@ TEST(SceneErrors, InvalidOptionsOfTheSmoothMethodAreNamed) {
   EXPECT_THAT(line("passes: 3"), HasSubstr("has no effect: implicit friction needs none"));
 }
 
+TEST(SceneErrors, MethodsWithoutRestitutionAreNamed) {
+  const std::string rigid = std::string("contact: {restitution: 0.5}\n") + kCube;
+  const std::string soft =
+      "contact: {restitution: 0.5}\n" +
+      WithMaterial("{youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}");
+  const std::string smooth = "method: {smooth: {}}\n",
+                    maximal = "method: {nonsmooth: {coordinates: MAXIMAL}}\n";
+  EXPECT_THAT(Messages(smooth + rigid),
+              HasSubstr("warning: method.smooth: has no restitution; use convex"));
+  EXPECT_EQ(Messages(smooth + kCube), "");
+  EXPECT_THAT(Messages(maximal + soft),
+              HasSubstr("warning: method.nonsmooth.coordinates: MAXIMAL has no restitution for "
+                        "ball; it bounces with REDUCED"));
+  EXPECT_EQ(Messages(maximal + rigid), "");
+  EXPECT_EQ(Messages("method: {nonsmooth: {}}\n" + soft), "");
+}
+
 TEST(SceneErrors, WhatThisVersionLacksIsRefusedByName) {
   const auto line = [](const std::string& yaml) { return Messages(yaml + kCube); };
   EXPECT_EQ(line("method: {convex: {model: LAGGED}}\ncontact: {anchored: true}\n"),

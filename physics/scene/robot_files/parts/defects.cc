@@ -12,6 +12,12 @@ namespace pliant::physics {
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
+namespace {
+
+constexpr double kRigidStiffness = 1e10;  // [N/m]
+
+}  // namespace
+
 Matrix3d NearestInertia(const Matrix3d& tensor) {
   const Eigen::SelfAdjointEigenSolver<Matrix3d> solver(tensor);
   Vector3d m = solver.eigenvalues();  // ascending
@@ -60,6 +66,23 @@ double ReadBound(double given, const FilePlace& place, const std::string& what, 
   if (!(given < 0)) return given;
   log->Mended(place, absl::StrCat(what, ": ", given, " is taken for no limit"));
   return std::numeric_limits<double>::infinity();
+}
+
+bool ReadRestitution(const XmlValue& value, double* restitution, RobotLog* log) {
+  double given = 0;
+  if (!ReadNumber(value, &given, log, Range::kNotNegative)) return false;
+  if (given > 1) {
+    log->Mended(value.owner->place, absl::StrCat(value.Name(), ": a restitution of ", given,
+                                                 " would gain energy; 1 is used"));
+  }
+  *restitution = std::min(given, 1.0);
+  return true;
+}
+
+void ReadContactStiffness(const XmlValue& value, double* stiffness, RobotLog* log) {
+  double given = 0;
+  if (ReadNumber(value, &given, log, Range::kPositive) && given < kRigidStiffness)
+    *stiffness = given;
 }
 
 }  // namespace pliant::physics

@@ -7,6 +7,7 @@
 #include "physics/geometry/shape.h"
 #include "physics/rigid/joint_tree.h"
 #include "physics/scene/robot_files/parts/robot_log.h"
+#include "physics/scene/robot_files/parts/xml_values.h"
 
 namespace pliant::physics {
 
@@ -31,5 +32,13 @@ void SetLimits(double lower, double upper, const FilePlace& place, const std::st
 // Reads a bound on a joint's effort, velocity or acceleration; a negative one counts as none, with
 // a warning.
 double ReadBound(double given, const FilePlace& place, const std::string& what, RobotLog* log);
+
+// Reads a coefficient of restitution; returns whether there is a valid one. One above 1 is taken as
+// 1, with a warning.
+bool ReadRestitution(const XmlValue& value, double* restitution, RobotLog* log);
+
+// Reads the stiffness of a contact [N/m]. One so large that files write it for "rigid" counts as
+// not given.
+void ReadContactStiffness(const XmlValue& value, double* stiffness, RobotLog* log);
 
 }  // namespace pliant::physics

@@ -20,8 +20,8 @@ namespace {
 using Eigen::Vector3d;
 
 constexpr int kConeSides = 48;
-constexpr double kRigidStiffness = 1e10;  // [N/m]; files write such numbers for "rigid"
-constexpr int kAllBits = 0xffff;          // default of collide_bitmask
+constexpr double kNeverReached = 1e3;  // as an approach speed [m/s]
+constexpr int kAllBits = 0xffff;       // default of collide_bitmask
 
 double ReadSize(const XmlElement& element, const char* child, RobotLog* log) {
   double size = 1;
@@ -215,13 +215,13 @@ class LinkReader {
 
   void ReadSurface(const XmlElement& collision, std::vector<RobotShape>* shapes) {
     int bits = kAllBits;
-    double friction = -1, stiffness = -1;
+    double friction = -1, stiffness = -1, restitution = -1;
     if (const XmlElement* surface = collision.Child("surface")) {
       const XmlElement* contact = surface->Child("contact");
       if (contact != nullptr) {
         ReadBits(*contact, &bits);
         if (const XmlElement* ode = contact->Child("ode"))
-          ReadNumber(TextOfChild(*ode, "kp"), &stiffness, log_, Range::kPositive);
+          ReadContactStiffness(TextOfChild(*ode, "kp"), &stiffness, log_);
       }
       if (const XmlElement* given = surface->Child("friction")) {
         if (const XmlElement* ode = given->Child("ode")) {
@@ -241,18 +241,28 @@ class LinkReader {
           log_->LeftOut(torsional->place, "<torsional> friction");
         }
       }
-      double bounce = 0;
-      if (const XmlElement* given = surface->Child("bounce");
-          given != nullptr &&
-          ReadNumber(TextOfChild(*given, "restitution_coefficient"), &bounce, log_) &&
-          bounce != 0) {
-        log_->LeftOut(given->place, "<bounce>", "contacts have no restitution");
-      }
+      if (const XmlElement* given = surface->Child("bounce")) ReadBounce(*given, &restitution);
     }
     for (RobotShape& shape : *shapes) {
       shape.contact_type = shape.contact_affinity = bits;
       if (friction >= 0) shape.shape.friction = friction;
-      if (stiffness > 0 && stiffness < kRigidStiffness) shape.shape.stiffness = stiffness;
+      if (restitution > 0) shape.shape.restitution = restitution;
+      if (stiffness > 0) shape.shape.stiffness = stiffness;
+    }
+  }
+
+  // Without a threshold that bodies can reach, which SDF sets to 1e5 m/s by default, nothing
+  // bounces.
+  void ReadBounce(const XmlElement& bounce, double* restitution) {
+    double given = 0, threshold = kNeverReached;
+    if (!ReadRestitution(TextOfChild(bounce, "restitution_coefficient"), &given, log_)) return;
+    ReadNumber(TextOfChild(bounce, "threshold"), &threshold, log_, Range::kNotNegative);
+    if (threshold < kNeverReached) {
+      *restitution = given;
+    } else if (given > 0) {
+      log_->LeftOut(bounce.place, "<bounce>",
+                    "a <threshold> of at least 1000 m/s, and the default is 1e5, lets nothing "
+                    "bounce. Give a lower one");
     }
   }
 

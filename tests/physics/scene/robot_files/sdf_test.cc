@@ -307,6 +307,23 @@ TEST(Sdf, DeformableLinksAreDeformables) {
   EXPECT_EQ(ball.edge_length, 0.02);
 }
 
+// The format's threshold is 1e5 m/s where none is given, so that nothing bounces.
+TEST(Sdf, BouncesAboveTheThresholdOnly) {
+  const auto ball = [](const std::string& bounce) {
+    return Sdf(Model(SdfLink("a",
+                             "<collision name=\"c\"><geometry><sphere><radius>1</radius>"
+                             "</sphere></geometry><surface><bounce>" +
+                                 bounce + "</bounce></surface></collision>")));
+  };
+  const std::string with = "<restitution_coefficient>0.8</restitution_coefficient>";
+  EXPECT_THAT(WarningsOf(ball(with)), Contains(HasSubstr("<bounce> is left out")));
+  EXPECT_THAT(WarningsOf(ball(with + "<threshold>0.1</threshold>")), IsEmpty());
+  EXPECT_THAT(WarningsOf(ball("<restitution_coefficient>0</restitution_coefficient>")), IsEmpty());
+  const std::string much = "<restitution_coefficient>1.5</restitution_coefficient>";
+  EXPECT_THAT(WarningsOf(ball(much + "<threshold>0</threshold>")),
+              Contains(HasSubstr("a restitution of 1.5 would gain energy; 1 is used")));
+}
+
 TEST(Sdf, ShapesAndTheirSurfaces) {
   const auto collision = [](const std::string& geometry, const std::string& more = "") {
     return "<collision name=\"c\"><geometry>" + geometry + "</geometry>" + more + "</collision>";
@@ -316,7 +333,8 @@ TEST(Sdf, ShapesAndTheirSurfaces) {
       collision("<box><size>1 2 3</size></box>",
                 "<surface><friction><ode><mu>0.4</mu><mu2>0.4</mu2></ode></friction><contact>"
                 "<collide_bitmask>0x06</collide_bitmask><ode><kp>1e5</kp></ode></contact>"
-                "</surface>") +
+                "<bounce><restitution_coefficient>0.7</restitution_coefficient>"
+                "<threshold>0</threshold></bounce></surface>") +
           collision("<ellipsoid><radii>1 2 3</radii></ellipsoid>") +
           collision("<capsule><radius>0.1</radius><length>0.5</length></capsule>") +
           collision("<cone><radius>1</radius><length>3</length></cone>") +
@@ -328,6 +346,8 @@ TEST(Sdf, ShapesAndTheirSurfaces) {
   ASSERT_EQ(link.collisions.size(), 5u);
   EXPECT_EQ(link.collisions[0].shape.friction, 0.4);
   EXPECT_EQ(link.collisions[0].shape.stiffness, 1e5);
+  EXPECT_EQ(link.collisions[0].shape.restitution, 0.7);
+  EXPECT_LT(link.collisions[1].shape.restitution, 0);
   EXPECT_EQ(link.collisions[0].contact_type, 6);
   EXPECT_EQ(link.collisions[0].contact_affinity, 6);
   EXPECT_EQ(std::get<Ellipsoid>(link.collisions[1].shape.geometry).radii, Vector3d(1, 2, 3));

@@ -263,6 +263,29 @@ TEST(Urdf, ALinkWithoutMassMayStandOnAFixedBase) {
   EXPECT_THAT(WarningsOf(text, {.fixed_base = true}), IsEmpty());
 }
 
+TEST(Urdf, ContactOfALinkIsThatOfAllItsShapes) {
+  const std::string shape = "<collision><geometry><sphere radius=\"1\"/></geometry>";
+  const std::string text = Robot(
+      "<link name=\"a\"><inertial><mass value=\"1\"/><inertia ixx=\"1\" iyy=\"1\" izz=\"1\"/>"
+      "</inertial><contact><lateral_friction value=\"0.9\"/><restitution value=\"0.5\"/>"
+      "<stiffness value=\"3e4\"/><rolling_friction value=\"0.1\"/></contact>" +
+      shape + "</collision>" + shape +
+      "<drake:proximity_properties><drake:mu_dynamic value=\"0.2\"/>"
+      "</drake:proximity_properties></collision></link>");
+  EXPECT_THAT(WarningsOf(text),
+              ElementsAre(HasSubstr("<rolling_friction> of a <contact> is left out")));
+  const RobotFileResult result = ReadRobotText(text, "robot.xml", {});
+  ASSERT_TRUE(result.robot.has_value());
+  const auto& shapes = result.robot->links[0].collisions;
+  ASSERT_EQ(shapes.size(), 2u);
+  EXPECT_EQ(shapes[0].shape.friction, 0.9);
+  EXPECT_EQ(shapes[1].shape.friction, 0.2);
+  for (const auto& made : shapes) {
+    EXPECT_EQ(made.shape.restitution, 0.5);
+    EXPECT_EQ(made.shape.stiffness, 3e4);
+  }
+}
+
 TEST(Urdf, MeshesAreFoundInPackagesAndBesideTheFile) {
   const RobotFolder folder;
   folder.Write("arm_description/meshes/cube.obj", CubeObj(1));
