@@ -50,9 +50,9 @@ std::string Serialize(const v1::Scene& scene) {
   return bytes;
 }
 
-// Whether any contact may have restitution.
-bool HasRestitution(const Model& model) {
-  const auto is_given = [](const auto& part) { return part.restitution > 0; };
+// Whether `is_given` is true of the contact parameters of the scene, a pair or a shape.
+template <typename F>
+bool AnyContact(const Model& model, const F& is_given) {
   return is_given(model.contact) || std::ranges::any_of(model.contact.pairs, is_given) ||
          std::ranges::any_of(model.bodies, [&](const Body& body) {
            return std::ranges::any_of(body.shapes, is_given);
@@ -81,10 +81,18 @@ SceneCompiler::SceneCompiler(const v1::Scene& scene, const SceneOptions& options
 
 SceneCompiler::~SceneCompiler() = default;
 
-// Warns that bodies whose contacts have restitution do not bounce, where the method has none.
-void SceneCompiler::CheckRestitution() {
+// Warns of contact parameters that have no effect under the method.
+void SceneCompiler::CheckContactParameters() {
   const MethodOptions& method = model_->method;
-  if (method.kind == MethodKind::kSmooth) {
+  const bool is_smooth = method.kind == MethodKind::kSmooth;
+  if (is_smooth && AnyContact(*model_, [](const auto& of) {
+        return of.stiffness >= 0 && std::isfinite(of.stiffness);
+      })) {
+    log_.Warning("method.smooth",
+                 "takes no `stiffness` of contacts; use its own `contact_stiffness`");
+  }
+  if (!AnyContact(*model_, [](const auto& of) { return of.restitution > 0; })) return;
+  if (is_smooth) {
     log_.Warning("method.smooth",
                  "has no restitution; use convex, corrective or nonsmooth for bodies that bounce");
   }
@@ -97,9 +105,8 @@ void SceneCompiler::CheckRestitution() {
   }
 }
 
-// Checks that the method can step every body as the scene describes it.
+// Checks that the method can step every body.
 void SceneCompiler::CheckMethod() {
-  if (HasRestitution(*model_)) CheckRestitution();
   const SmoothOptions& smooth = model_->method.smooth;
   if (model_->method.kind != MethodKind::kSmooth) return;
   const bool is_euler = smooth.integrator == nullptr || smooth.integrator->name == "BE";
@@ -135,6 +142,7 @@ std::shared_ptr<const Model> SceneCompiler::Compile() {
   LimitImages();
   model_->Finish();
   CheckMethod();
+  CheckContactParameters();
   CheckOverlaps();
   if (log_.failed()) return nullptr;
   const std::string text =

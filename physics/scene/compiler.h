@@ -156,7 +156,7 @@ class SceneCompiler {
   void CompileContact();
   void CompileGroups();
   void CheckMethod();
-  void CheckRestitution();
+  void CheckContactParameters();
   void CompilePairs();
   bool CheckFrictionCurve(const v1::Pair& given, const std::string& path);
 

@@ -422,7 +422,7 @@ TEST(SceneErrors, InvalidOptionsOfTheSmoothMethodAreNamed) {
   EXPECT_THAT(line("passes: 3"), HasSubstr("has no effect: implicit friction needs none"));
 }
 
-TEST(SceneErrors, MethodsWithoutRestitutionAreNamed) {
+TEST(SceneErrors, ContactParametersThatAMethodLacksAreNamed) {
   const std::string rigid = std::string("contact: {restitution: 0.5}\n") + kCube;
   const std::string soft =
       "contact: {restitution: 0.5}\n" +
@@ -431,6 +431,8 @@ TEST(SceneErrors, MethodsWithoutRestitutionAreNamed) {
                     maximal = "method: {nonsmooth: {coordinates: MAXIMAL}}\n";
   EXPECT_THAT(Messages(smooth + rigid),
               HasSubstr("warning: method.smooth: has no restitution; use convex"));
+  EXPECT_THAT(Messages(smooth + "contact: {stiffness: 1.0e5}\n" + kCube),
+              HasSubstr("warning: method.smooth: takes no `stiffness` of contacts; use its own"));
   EXPECT_EQ(Messages(smooth + kCube), "");
   EXPECT_THAT(Messages(maximal + soft),
               HasSubstr("warning: method.nonsmooth.coordinates: MAXIMAL has no restitution for "
