@@ -39,8 +39,8 @@ struct Excess {
 }  // namespace
 
 NonlinearPart::NonlinearPart(const ParticleModel* model, const ParticleTransfer* transfer,
-                             const std::vector<int>* places)
-    : model_(*model), transfer_(*transfer), places_(*places) {
+                             const std::vector<int>* places, PlasticFlow* flow)
+    : model_(*model), transfer_(*transfer), places_(*places), flow_(*flow) {
   const bool is_convex = std::ranges::all_of(
       model->bodies, [](const ParticleBody& body) { return body.material->is_convex(); });
   for (const ParticleBody& body : model->bodies) {
@@ -88,6 +88,12 @@ ParticleResponse NonlinearPart::Respond(int particle, const Matrix3d& H, bool wi
   ParticleResponse response;
   model_.material_of(particle).Respond(model_.parameters_of(particle), transfer_.start(particle), H,
                                        with_tangent, &response);
+  return response;
+}
+
+ParticleResponse NonlinearPart::RespondAlongFlow(int particle, const Matrix3d& H) const {
+  ParticleResponse response;
+  flow_.Respond(particle, H, &response);
   return response;
 }
 
@@ -166,6 +172,7 @@ void NonlinearPart::StartLine(std::span<const double> v, std::span<const double>
           const Kernel kernel = MakeKernel(p, cell);
           gradient_lines_[p] = {h_ * InterpolateGradient(kernel, nodes),
                                 h_ * InterpolateGradient(kernel, direction)};
+          flow_.Advance(p, gradient_lines_[p].H, gradient_lines_[p].along);
         });
   };
   transfer_.ForEachCell(&terms_, compute, [](int /*cell*/, const CellTerms& /*terms*/) {});
@@ -238,7 +245,7 @@ void NonlinearPart::AddHessian(std::span<const double> v, std::span<double> A) c
           const Matrix3d H = h_ * InterpolateGradient(kernel, nodes);
           if (H == at.H || IsLinear(p, H)) return;
           terms->matrix.Add(kernel, model_.particle_volume[p] * h_ * h_,
-                            Respond(p, H, true).tangent - at.response.tangent, 0);
+                            RespondAlongFlow(p, H).tangent - at.response.tangent, 0);
         });
     if (count > 0) add_dilations();
   };

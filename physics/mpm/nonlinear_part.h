@@ -9,6 +9,7 @@
 #include "physics/mpm/materials/particle_material.h"
 #include "physics/mpm/particle_model.h"
 #include "physics/mpm/particle_transfer.h"
+#include "physics/mpm/plastic_flow.h"
 #include "solvers/convex/momentum_term.h"
 
 namespace pliant::physics {
@@ -24,9 +25,9 @@ namespace pliant::physics {
 class NonlinearPart final : public solvers::MomentumTerm {
  public:
   // `transfer`: the particles of the step on their grid. `places`: indices of the blocks of each
-  // cell in the sparse matrix of the nodes.
+  // cell in the sparse matrix of the nodes. `flow`: updated along lines.
   NonlinearPart(const ParticleModel* model, const ParticleTransfer* transfer,
-                const std::vector<int>* places);
+                const std::vector<int>* places, PlasticFlow* flow);
 
   // True if φ is identically zero.
   bool is_zero() const { return !is_any_; }
@@ -76,6 +77,7 @@ class NonlinearPart final : public solvers::MomentumTerm {
   // Whether a particle's response to H equals its linearisation.
   bool IsLinear(int particle, const Eigen::Matrix3d& H) const;
   ParticleResponse Respond(int particle, const Eigen::Matrix3d& H, bool with_tangent) const;
+  ParticleResponse RespondAlongFlow(int particle, const Eigen::Matrix3d& H) const;
   // Change of a particle's dilation since its linearisation, with velocities v on its nodes.
   double CalcDilationChange(int particle, const Kernel& kernel, const NodeVectors& v) const;
   // The part of a particle in φ, per volume, after this change.
@@ -84,6 +86,7 @@ class NonlinearPart final : public solvers::MomentumTerm {
   const ParticleModel& model_;
   const ParticleTransfer& transfer_;
   const std::vector<int>& places_;
+  PlasticFlow& flow_;
   std::vector<Kind> kinds_;  // of bodies
   bool is_any_ = false;
   double h_ = 0;

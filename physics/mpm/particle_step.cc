@@ -12,6 +12,7 @@
 #include "physics/mpm/kernel.h"
 #include "physics/mpm/nonlinear_part.h"
 #include "physics/mpm/particle_transfer.h"
+#include "physics/mpm/plastic_flow.h"
 #include "solvers/linalg/grid/grid_dissection.h"
 #include "solvers/linalg/iterative/swept_matrix.h"
 #include "solvers/linalg/partial_cholesky.h"
@@ -62,7 +63,8 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
                                              model_->grid.is_corrected);
                                        })),
         transfer_(model_.get()),
-        nonlinear_(model_.get(), &transfer_, &places_) {}
+        flow_(model_.get(), &transfer_),
+        nonlinear_(model_.get(), &transfer_, &places_, &flow_) {}
 
   std::span<const double> start_velocities() const override { return transfer_.start_velocities(); }
   StepAbilities abilities() override {
@@ -82,6 +84,7 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
     AddExternalForces(inputs);
     const std::span<const double> v0 = transfer_.start_velocities();
     v_linear_.assign(v0.begin(), v0.end());
+    flow_.Start();
     return LineariseThere();
   }
 
@@ -97,6 +100,7 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
   }
 
   absl::Status Linearise(std::span<const double> v, TangentKind) override {
+    flow_.Advance(v_linear_, CalcChange(v), stage_.h);
     v_linear_.assign(v.begin(), v.end());
     return LineariseThere();
   }
@@ -381,8 +385,12 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
         const double m = consistent * model_->particle_mass[p], V = model_->particle_volume[p];
         const Vector3d velocity = Interpolate(kernel, nodes);
         const Matrix3d H = h * InterpolateGradient(kernel, nodes);
-        model_->material_of(p).Respond(model_->parameters_of(p), transfer_.start(p), H,
-                                       is_to_linearise, &response);
+        if (is_to_linearise) {
+          flow_.Respond(p, H, &response);
+        } else {
+          model_->material_of(p).Respond(model_->parameters_of(p), transfer_.start(p), H, false,
+                                         &response);
+        }
         terms->energy += 0.5 * m * velocity.squaredNorm() + V * response.energy;
         terms->elastic += V * std::abs(response.energy);
         AddForces(kernel, m * velocity, V * h * response.stress, terms);
@@ -459,6 +467,7 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
         return report_.is_above_tolerance ? absl::OkStatus()
                                           : NotConverged("for lack of a descent in");
       }
+      flow_.Advance(v_linear_, direction_, stage_.h);
       v_linear_.swap(trial_);
       if (absl::Status status = LineariseThere(); !status.ok()) return status;
     }
@@ -544,6 +553,7 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
 
   // the linearisation: m(v) = residual_ + A (v − v_linear_)
   std::vector<double> v_linear_, residual_, elastic_;
+  PlasticFlow flow_;
   NonlinearPart nonlinear_;
   Evaluation at_linear_;
 

@@ -57,8 +57,14 @@ Matrix3d CorotatedMaterial::CalcStrain(const ParticleStart& start, const Matrix3
 
 void CorotatedMaterial::Respond(const double* p, const ParticleStart& start, const Matrix3d& H,
                                 bool with_tangent, ParticleResponse* response) const {
-  const Matrix3d &R = start.R, &F = start.state.F;
   const StrainResponse r = RespondToStrain(p, start, CalcStrain(start, H));
+  Complete(r, r.direction, start, with_tangent, response);
+}
+
+void CorotatedMaterial::Complete(const StrainResponse& r, const Matrix3d& flow,
+                                 const ParticleStart& start, bool with_tangent,
+                                 ParticleResponse* response) {
+  const Matrix3d &R = start.R, &F = start.state.F;
   response->energy = r.energy;
   const Matrix3d P = R * r.stress;
   response->stress = P * F.transpose();
@@ -79,10 +85,13 @@ void CorotatedMaterial::Respond(const double* p, const ParticleStart& start, con
     }
   }
   if (r.softening == 0) return;
-  // direction:δε = N:δH
+  // direction:δε = N:δH, flow:δε = M:δH
   const Matrix3d along = R * r.direction, N = along * F.transpose();
+  const Matrix3d estimated = R * flow, M = estimated * F.transpose();
+  const double* n = N.data();
+  const double* m = M.data();
   for (int c = 0; c < 9; ++c) {
-    for (int i = 0; i < 9; ++i) T(i, c) -= r.softening * (N.data()[i] * N.data()[c]);
+    for (int i = 0; i < 9; ++i) T(i, c) -= 0.5 * r.softening * (n[i] * m[c] + m[i] * n[c]);
   }
 }
 

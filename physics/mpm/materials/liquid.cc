@@ -89,8 +89,12 @@ class Liquid final : public ParticleMaterial {
   void Start(const double* /*p*/, ParticleStart* start) const override {
     start->J_offset = 0;
     if (!start->is_corrected) return;
+    // A particle that has left the others keeps its C, with which a step may turn it by many
+    // radians. Such a C predicts nothing, and its determinant would set free more energy than there
+    // is: A = h C fades beyond a norm of 1.
+    Matrix3d A = start->h * start->state.C;
+    A /= std::max(1.0, A.squaredNorm());
     // second and third invariants of A: det(I + A) = 1 + tr A + J_offset
-    const Matrix3d A = start->h * start->state.C;
     const auto minor = [&](int i, int j) { return A(i, i) * A(j, j) - A(i, j) * A(j, i); };
     start->J_offset = minor(0, 1) + minor(1, 2) + minor(2, 0) + A.determinant();
   }

@@ -94,6 +94,20 @@ class ParticleMaterial {
                                              double /*dilation*/) const {
     return {};
   }
+  // Whether particles yield, so that their flow has a direction: a symmetric deviator of norm ≤ 1,
+  // here estimated as `flow`.
+  virtual bool yields() const { return false; }
+  // The response, with a tangent for this estimate. Where it is that of the flow at H, the tangent
+  // is that of Respond.
+  virtual void RespondAlongFlow(const double* p, const ParticleStart& start,
+                                const Eigen::Matrix3d& H, const Eigen::Matrix3d& /*flow*/,
+                                ParticleResponse* response) const {
+    Respond(p, start, H, true, response);
+  }
+  // Newton's update of the estimate for a step from H by `change`.
+  virtual void AdvanceFlow(const double* /*p*/, const ParticleStart& /*start*/,
+                           const Eigen::Matrix3d& /*H*/, const Eigen::Matrix3d& /*change*/,
+                           Eigen::Matrix3d* /*flow*/) const {}
   // State at the end of the step, of which `C` is set by the caller.
   virtual void Advance(const double* p, const ParticleStart& start, const Eigen::Matrix3d& H,
                        ParticleState* end) const = 0;

@@ -68,6 +68,28 @@ class VonMises final : public CorotatedMaterial {
     };
     return is_elastic(H1) && is_elastic(H0);
   }
+
+  bool yields() const override { return true; }
+  void RespondAlongFlow(const double* p, const ParticleStart& start, const Matrix3d& H,
+                        const Matrix3d& flow, ParticleResponse* response) const override {
+    Complete(RespondToStrain(p, start, CalcStrain(start, H)), flow, start, true, response);
+  }
+  // From max(s, ρ) N = dev ε: N + δN = (dev ε + δε)/s − N (dev ε:δε)/s² beyond ρ.
+  void AdvanceFlow(const double* p, const ParticleStart& start, const Matrix3d& H,
+                   const Matrix3d& change, Matrix3d* flow) const override {
+    const double rho = CalcYieldStrain(p);
+    const Matrix3d before = Deviator(CalcStrain(start, H)),
+                   after = Deviator(CalcStrain(start, H + change));
+    const double squared = before.squaredNorm();
+    Matrix3d next = after / rho;
+    if (squared > rho * rho) {
+      const double growth = before.cwiseProduct(after - before).sum() / squared;
+      next = after / std::sqrt(squared) - growth * *flow;
+    }
+    const double size = std::sqrt(next.squaredNorm());
+    *flow = size > 1 ? Matrix3d(next / size) : next;
+  }
+
   void Advance(const double* p, const ParticleStart& start, const Matrix3d& H,
                ParticleState* end) const override {
     CorotatedMaterial::Advance(p, start, H, end);

@@ -164,6 +164,22 @@ TEST(Liquid, DeterminantCorrectsTheVolumeWithinBounds) {
   EXPECT_EQ(after(0.3, 0.3), 1.1);
 }
 
+// A particle alone may spin by many radians in a step. A determinant predicted from that, of some
+// hundred times the volume, would set free more energy than there is.
+TEST(Liquid, ASpinBeyondARadianPredictsNoVolume) {
+  std::mt19937 random(4);
+  Particle liquid = MakeLiquid(2e5, 7, 0);
+  for (const double size : {5.0, 20.0, 1000.0}) {
+    for (int trial = 0; trial < 20; ++trial) {
+      ParticleState state;
+      state.C = RandomMatrix(size, &random) / liquid.start().h;
+      liquid.Start(state);
+      EXPECT_LT(std::abs(liquid.start().J_offset), 1 / (size * size));
+      EXPECT_LT(liquid.At(Matrix3d::Zero()).energy, 1e-2 * 2e5);
+    }
+  }
+}
+
 TEST(Liquid, KeepsItsVolumeWhileItTurns) {
   const Matrix3d turn = Eigen::AngleAxisd(0.1, Vector3d(1, 1, 1).normalized()).toRotationMatrix();
   const Matrix3d H = turn - Matrix3d::Identity();

@@ -104,6 +104,57 @@ TEST(VonMises, EnergyIsTheMoreauEnvelope) {
   }
 }
 
+// Newton's method has an estimate of the direction of flow. With the direction itself, the tangent
+// is the exact one, and with any estimate it has no negative eigenvalue.
+TEST(VonMises, TangentAlongTheFlowIsExactAtTheSolution) {
+  const ParticleMaterial& material = *FindParticleMaterial("VON_MISES");
+  std::mt19937 random(8);
+  Particle dough = MakeDough(true);
+  for (int trial = 0; trial < 50; ++trial) {
+    dough.StartRandomly(0.3, &random);
+    const double* p = dough.p().data();
+    const Matrix3d H = RandomMatrix(0.5, &random);
+    const ParticleResponse exact = dough.At(H);
+    // an update by nothing keeps the direction at H, wherever it starts from
+    Matrix3d flow = Matrix3d::Zero();
+    material.AdvanceFlow(p, dough.start(), H, Matrix3d::Zero(), &flow);
+    EXPECT_NEAR(flow.norm(), 1, 1e-12);
+    EXPECT_NEAR(flow.trace(), 0, 1e-12);
+    ParticleResponse response;
+    material.RespondAlongFlow(p, dough.start(), H, flow, &response);
+    EXPECT_EQ(response.energy, exact.energy);
+    EXPECT_EQ(response.stress, exact.stress);
+    EXPECT_LT((response.tangent - exact.tangent).norm(), 1e-12 * exact.tangent.norm());
+
+    const Matrix3d other = Deviator(RandomMatrix(1, &random));
+    material.RespondAlongFlow(p, dough.start(), H, 0.5 * (other + other.transpose()), &response);
+    EXPECT_EQ(response.tangent, Matrix9d(response.tangent.transpose()));
+    const Eigen::SelfAdjointEigenSolver<Matrix9d> eigen(response.tangent);
+    EXPECT_GT(eigen.eigenvalues()[0], -1e-12 * eigen.eigenvalues()[8]);
+  }
+}
+
+// The update is Newton's for ‖dev ε‖ N = dev ε: its error is of second order in the step.
+TEST(VonMises, FlowFollowsTheStrainToFirstOrder) {
+  const ParticleMaterial& material = *FindParticleMaterial("VON_MISES");
+  std::mt19937 random(9);
+  Particle dough = MakeDough(true);
+  for (int trial = 0; trial < 20; ++trial) {
+    dough.StartRandomly(0.3, &random);
+    const double* p = dough.p().data();
+    const Matrix3d H = RandomMatrix(0.5, &random), along = RandomMatrix(0.5, &random);
+    const auto error = [&](double size) {
+      Matrix3d flow = Matrix3d::Zero(), expected = Matrix3d::Zero();
+      material.AdvanceFlow(p, dough.start(), H, Matrix3d::Zero(), &flow);
+      material.AdvanceFlow(p, dough.start(), H, size * along, &flow);
+      material.AdvanceFlow(p, dough.start(), H + size * along, Matrix3d::Zero(), &expected);
+      return (flow - expected).norm();
+    };
+    EXPECT_LT(error(1e-4), 0.02 * error(1e-3));
+    EXPECT_LT(error(1e-3), 1e-3);
+  }
+}
+
 TEST(VonMises, ReturnEndsOnTheYieldSurfaceWithVolumeAndDirectionsKept) {
   std::mt19937 random(3);
   for (int trial = 0; trial < 200; ++trial) {

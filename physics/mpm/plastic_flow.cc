@@ -1,0 +1,56 @@
+#include "physics/mpm/plastic_flow.h"
+
+#include <algorithm>
+
+#include "physics/mpm/kernel.h"
+
+namespace pliant::physics {
+
+using Eigen::Matrix3d;
+
+PlasticFlow::PlasticFlow(const ParticleModel* model, const ParticleTransfer* transfer)
+    : model_(*model), transfer_(*transfer) {
+  const bool is_any = std::ranges::any_of(
+      model->bodies, [](const ParticleBody& body) { return body.material->yields(); });
+  if (is_any) directions_.resize(model->num_particles);
+}
+
+void PlasticFlow::Start() {
+  std::ranges::fill(directions_, Matrix3d::Zero());
+}
+
+void PlasticFlow::Advance(int particle, const Matrix3d& H, const Matrix3d& change) {
+  if (!yields(particle)) return;
+  model_.material_of(particle).AdvanceFlow(
+      model_.parameters_of(particle), transfer_.start(particle), H, change, &directions_[particle]);
+}
+
+void PlasticFlow::Advance(std::span<const double> v, std::span<const double> change, double h) {
+  if (directions_.empty()) return;
+  const std::span<const ActiveGrid::Cell> cells = transfer_.grid().cells();
+  const auto compute = [&](int c, Nothing* /*terms*/) {
+    const ActiveGrid::Cell& cell = cells[c];
+    NodeVectors nodes, along;
+    ParticleTransfer::Gather(cell, v, &nodes);
+    ParticleTransfer::Gather(cell, change, &along);
+    for (int i = cell.first; i < cell.first + cell.count; ++i) {
+      const int p = transfer_.particle_at(i);
+      const Kernel kernel = transfer_.MakeKernel(p, cell);
+      Advance(p, h * InterpolateGradient(kernel, nodes), h * InterpolateGradient(kernel, along));
+    }
+  };
+  transfer_.ForEachCell(&nothing_, compute, [](int /*cell*/, const Nothing& /*terms*/) {});
+}
+
+void PlasticFlow::Respond(int particle, const Matrix3d& H, ParticleResponse* response) const {
+  const ParticleMaterial& material = model_.material_of(particle);
+  const double* parameters = model_.parameters_of(particle);
+  const ParticleStart& start = transfer_.start(particle);
+  if (yields(particle)) {
+    material.RespondAlongFlow(parameters, start, H, directions_[particle], response);
+  } else {
+    material.Respond(parameters, start, H, true, response);
+  }
+}
+
+}  // namespace pliant::physics
