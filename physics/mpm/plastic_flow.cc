@@ -2,11 +2,18 @@
 
 #include <algorithm>
 
+#include "physics/dynamics/parallel.h"
 #include "physics/mpm/kernel.h"
 
 namespace pliant::physics {
 
 using Eigen::Matrix3d;
+
+namespace {
+
+constexpr int kFlowCellsPerTask = 4;
+
+}  // namespace
 
 PlasticFlow::PlasticFlow(const ParticleModel* model, const ParticleTransfer* transfer)
     : model_(*model), transfer_(*transfer) {
@@ -28,7 +35,7 @@ void PlasticFlow::Advance(int particle, const Matrix3d& H, const Matrix3d& chang
 void PlasticFlow::Advance(std::span<const double> v, std::span<const double> change, double h) {
   if (directions_.empty()) return;
   const std::span<const ActiveGrid::Cell> cells = transfer_.grid().cells();
-  const auto compute = [&](int c, Nothing* /*terms*/) {
+  ParallelFor(static_cast<int>(cells.size()), kFlowCellsPerTask, [&](int c) {
     const ActiveGrid::Cell& cell = cells[c];
     NodeVectors nodes, along;
     ParticleTransfer::Gather(cell, v, &nodes);
@@ -38,8 +45,7 @@ void PlasticFlow::Advance(std::span<const double> v, std::span<const double> cha
       const Kernel kernel = transfer_.MakeKernel(p, cell);
       Advance(p, h * InterpolateGradient(kernel, nodes), h * InterpolateGradient(kernel, along));
     }
-  };
-  transfer_.ForEachCell(&nothing_, compute, [](int /*cell*/, const Nothing& /*terms*/) {});
+  });
 }
 
 void PlasticFlow::Respond(int particle, const Matrix3d& H, ParticleResponse* response) const {

@@ -39,8 +39,6 @@ class PlasticFlow {
   const ParticleModel& model_;
   const ParticleTransfer& transfer_;
   std::vector<Eigen::Matrix3d> directions_;  // of each particle; empty if none yields
-  struct Nothing {};
-  std::vector<Nothing> nothing_;
 };
 
 }  // namespace pliant::physics
