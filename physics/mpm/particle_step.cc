@@ -100,7 +100,7 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
   }
 
   absl::Status Linearise(std::span<const double> v, TangentKind) override {
-    flow_.Advance(v_linear_, CalcChange(v), stage_.h);
+    flow_.Set(v, stage_.h);
     v_linear_.assign(v.begin(), v.end());
     return LineariseThere();
   }

@@ -32,6 +32,12 @@ void PlasticFlow::Advance(int particle, const Matrix3d& H, const Matrix3d& chang
       model_.parameters_of(particle), transfer_.start(particle), H, change, &directions_[particle]);
 }
 
+// An update by nothing gives the direction at H, whatever the estimate was.
+void PlasticFlow::Set(std::span<const double> v, double h) {
+  zero_.assign(directions_.empty() ? 0 : v.size(), 0.0);
+  Advance(v, zero_, h);
+}
+
 void PlasticFlow::Advance(std::span<const double> v, std::span<const double> change, double h) {
   if (directions_.empty()) return;
   const std::span<const ActiveGrid::Cell> cells = transfer_.grid().cells();

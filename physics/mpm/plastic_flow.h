@@ -25,6 +25,9 @@ class PlasticFlow {
 
   // Forgets all directions: 0.
   void Start();
+  // Sets the directions at node velocities v in a step of length h, where tangents are the exact
+  // derivatives then.
+  void Set(std::span<const double> v, double h);
   // Newton's update for a step from H by `change`. Different particles may be updated concurrently.
   void Advance(int particle, const Eigen::Matrix3d& H, const Eigen::Matrix3d& change);
   // The same for all particles, and a step from node velocities v by `change`, of length h.
@@ -39,6 +42,7 @@ class PlasticFlow {
   const ParticleModel& model_;
   const ParticleTransfer& transfer_;
   std::vector<Eigen::Matrix3d> directions_;  // of each particle; empty if none yields
+  std::vector<double> zero_;
 };
 
 }  // namespace pliant::physics
