@@ -27,7 +27,7 @@ void PlasticFlow::Start() {
 }
 
 void PlasticFlow::Advance(int particle, const Matrix3d& H, const Matrix3d& change) {
-  if (!yields(particle)) return;
+  if (directions_.empty()) return;
   model_.material_of(particle).AdvanceFlow(
       model_.parameters_of(particle), transfer_.start(particle), H, change, &directions_[particle]);
 }
@@ -55,14 +55,9 @@ void PlasticFlow::Advance(std::span<const double> v, std::span<const double> cha
 }
 
 void PlasticFlow::Respond(int particle, const Matrix3d& H, ParticleResponse* response) const {
-  const ParticleMaterial& material = model_.material_of(particle);
-  const double* parameters = model_.parameters_of(particle);
-  const ParticleStart& start = transfer_.start(particle);
-  if (yields(particle)) {
-    material.RespondAlongFlow(parameters, start, H, directions_[particle], response);
-  } else {
-    material.Respond(parameters, start, H, true, response);
-  }
+  const Matrix3d flow = directions_.empty() ? Matrix3d::Zero() : directions_[particle];
+  model_.material_of(particle).RespondAlongFlow(model_.parameters_of(particle),
+                                                transfer_.start(particle), H, flow, response);
 }
 
 }  // namespace pliant::physics

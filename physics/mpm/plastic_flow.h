@@ -37,8 +37,6 @@ class PlasticFlow {
   void Respond(int particle, const Eigen::Matrix3d& H, ParticleResponse* response) const;
 
  private:
-  bool yields(int particle) const { return model_.material_of(particle).yields(); }
-
   const ParticleModel& model_;
   const ParticleTransfer& transfer_;
   std::vector<Eigen::Matrix3d> directions_;  // of each particle; empty if none yields

@@ -40,8 +40,8 @@ class CorotatedMaterial : public ParticleMaterial {
   virtual StrainResponse RespondToStrain(const double* p, const ParticleStart& start,
                                          const Eigen::Matrix3d& strain) const = 0;
   static Eigen::Matrix3d CalcStrain(const ParticleStart& start, const Eigen::Matrix3d& H);
-  // The response to H from that to its strain. The tangent has softening (direction:δε)(flow:δε),
-  // where `flow` is the direction or an estimate of it.
+  // The response to H from that to its strain. Its softening is (direction:δε)(flow:δε), and `flow`
+  // is the direction or an estimate of it.
   static void Complete(const StrainResponse& of_strain, const Eigen::Matrix3d& flow,
                        const ParticleStart& start, bool with_tangent, ParticleResponse* response);
 };

@@ -251,8 +251,7 @@ class LinkReader {
     }
   }
 
-  // Without a threshold that bodies can reach, which SDF sets to 1e5 m/s by default, nothing
-  // bounces.
+  // Bodies bounce above a threshold speed only. The default of SDF, 1e5 m/s, is never reached.
   void ReadBounce(const XmlElement& bounce, double* restitution) {
     double given = 0, threshold = kNeverReached;
     if (!ReadRestitution(TextOfChild(bounce, "restitution_coefficient"), &given, log_)) return;
