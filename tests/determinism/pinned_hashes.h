@@ -23,7 +23,7 @@ inline constexpr PinnedHash kPinnedHashes[] = {
     {"nonsmooth cube", 60, "63b89b8a64e69edd7b40de6f07fae2c0"},
     {"maximal ball", 40, "f9d6414bdb29fd0cbe2a60350f8064ca"},
     {"smooth cube", 40, "a5bc6e535affcafef1c16811eeb0df63"},
-    {"dough and liquid", 15, "f73fecb9d9f8aa8ba9f30454392f9f91"},
+    {"dough and liquid", 15, "22c501a7aa5918e4eb5c9e04a72521fd"},
     {"inflated balls", 30, "b9296b25ab8b44dab0e79ca3620ea844"},
 };
 

@@ -94,8 +94,8 @@ class VonMises final : public CorotatedMaterial {
                ParticleState* end) const override {
     CorotatedMaterial::Advance(p, start, H, end);
     const double rho = CalcYieldStrain(p);
-    const double excess =
-        start.is_corrected ? Return(rho, &end->F) : ReturnKeepingTrace(rho, start.R, &end->F);
+    const double excess = start.is_corrected ? Return(CalcElasticModuli(p), rho, &end->F)
+                                             : ReturnKeepingTrace(rho, start.R, &end->F);
     end->plastic_strain += kSqrtTwoThirds * excess;
   }
 
@@ -123,8 +123,11 @@ class VonMises final : public CorotatedMaterial {
 
  private:
   // Return mapping: moves F = R S to the yield surface ‖dev S‖ = ρ and returns its distance from
-  // it. The flow preserves R, the principal directions of S and det F.
-  static double Return(double rho, Matrix3d* F) {
+  // it. The flow preserves R and the principal directions of S. It also preserves det F, unless
+  // this would store more energy as compression than the deviator releases. Under a pressure of
+  // more than 2 μ it would, since shear then lowers the trace of ε at a given volume by so much
+  // that the particle gains more than it spends, in every step.
+  static double Return(const ElasticModuli& moduli, double rho, Matrix3d* F) {
     const auto [R, S] = CalcPolarDecomposition(*F);
     const Matrix3d deviator = Deviator(S);
     const double s = std::sqrt(deviator.squaredNorm());
@@ -134,7 +137,12 @@ class VonMises final : public CorotatedMaterial {
     // inversion
     const double det = S.determinant();
     double mean = S.trace() / 3;
-    if (det > 0) mean = SolveMeanStretch(rho, N.determinant(), det, mean);
+    if (det > 0) {
+      // the energy is μ s² + 9/2 κ (m − 1)²
+      const double released = 2 * moduli.mu * (s - rho) * (s + rho) / (9 * moduli.bulk());
+      const double least = 1 - std::sqrt((mean - 1) * (mean - 1) + released);
+      mean = std::max(SolveMeanStretch(rho, N.determinant(), det, mean), least);
+    }
     *F = R * (mean * Matrix3d::Identity() + rho * N);
     return s - rho;
   }
