@@ -41,17 +41,16 @@ struct Excess {
 NonlinearPart::NonlinearPart(const ParticleModel* model, const ParticleTransfer* transfer,
                              const std::vector<int>* places, PlasticFlow* flow)
     : model_(*model), transfer_(*transfer), places_(*places), flow_(*flow) {
-  const bool is_convex = std::ranges::all_of(
-      model->bodies, [](const ParticleBody& body) { return body.material->is_convex(); });
   for (const ParticleBody& body : model->bodies) {
     const ParticleMaterial& material = *body.material;
-    if (!is_convex || material.is_quadratic(model->grid.is_corrected)) {
+    if (material.is_quadratic(model->grid.is_corrected)) {
       kinds_.push_back(Kind::kNone);
     } else {
       kinds_.push_back(material.is_quadratic_but_for_dilation() ? Kind::kDilation
                                                                 : Kind::kGradient);
     }
     is_any_ = is_any_ || kinds_.back() != Kind::kNone;
+    is_convex_ = is_convex_ && material.is_convex();
   }
 }
 
@@ -84,14 +83,18 @@ void NonlinearPart::ForEachParticle(int cell, const ByDilation& by_dilation,
   }
 }
 
-ParticleResponse NonlinearPart::Respond(int particle, const Matrix3d& H, bool with_tangent) const {
+ParticleResponse NonlinearPart::Respond(int particle, const Matrix3d& H,
+                                        ParticleTangent tangent) const {
   ParticleResponse response;
   model_.material_of(particle).Respond(model_.parameters_of(particle), transfer_.start(particle), H,
-                                       with_tangent, &response);
+                                       tangent, &response);
   return response;
 }
 
-ParticleResponse NonlinearPart::RespondAlongFlow(int particle, const Matrix3d& H) const {
+ParticleResponse NonlinearPart::RespondForNewton(int particle, const Matrix3d& H,
+                                                 bool is_far) const {
+  if (is_far && !model_.material_of(particle).is_convex())
+    return Respond(particle, H, ParticleTangent::kAbsolute);
   ParticleResponse response;
   flow_.Respond(particle, H, &response);
   return response;
@@ -137,7 +140,7 @@ double NonlinearPart::AddGradient(std::span<const double> v, std::span<double> g
           const Deformed& at = deformed_[p];
           const Matrix3d H = h_ * InterpolateGradient(kernel, nodes), change = H - at.H;
           if (IsLinear(p, H)) return;
-          const Excess excess(Respond(p, H, false), at.response, change);
+          const Excess excess(Respond(p, H, ParticleTangent::kNone), at.response, change);
           const double V = model_.particle_volume[p];
           terms->along.value += V * excess.energy;
           AddStress(kernel, V * h_ * excess.stress, &terms->force);
@@ -197,14 +200,15 @@ NonlinearPart::Along NonlinearPart::CalcAlong(double alpha) const {
           const Deformed& at = deformed_[p];
           const Matrix3d H = start + alpha * along, change = H - at.H;
           if (IsLinear(p, H)) return;
-          const ParticleResponse response = Respond(p, H, true);
+          ParticleResponse response;
+          const double curvature = model_.material_of(p).RespondOnLine(
+              model_.parameters_of(p), transfer_.start(p), H, along, &response);
           const Excess excess(response, at.response, change);
           const double V = model_.particle_volume[p];
           terms->along.value += V * excess.energy;
           terms->along.slope += V * Contract(excess.stress, along);
           terms->along.curvature +=
-              V *
-              Contract(Apply(response.tangent, along) - Apply(at.response.tangent, along), along);
+              V * (curvature - Contract(Apply(at.response.tangent, along), along));
         });
   };
   transfer_.ForEachCell(&terms_, compute, [&](int /*cell*/, const CellTerms& terms) {
@@ -215,7 +219,7 @@ NonlinearPart::Along NonlinearPart::CalcAlong(double alpha) const {
   return sum;
 }
 
-void NonlinearPart::AddHessian(std::span<const double> v, std::span<double> A) const {
+void NonlinearPart::AddHessian(std::span<const double> v, bool is_far, std::span<double> A) const {
   const std::span<const ActiveGrid::Cell> cells = transfer_.grid().cells();
   const auto compute = [&](int cell, CellTerms* terms) {
     terms->matrix.Clear();
@@ -243,9 +247,11 @@ void NonlinearPart::AddHessian(std::span<const double> v, std::span<double> A) c
           const Kernel kernel = MakeKernel(p, cell);
           const Deformed& at = deformed_[p];
           const Matrix3d H = h_ * InterpolateGradient(kernel, nodes);
-          if (H == at.H || IsLinear(p, H)) return;
+          // far away, the tangent differs from that of the linearisation even at the same H
+          const bool has_same = model_.material_of(p).is_convex() || !is_far;
+          if ((has_same && H == at.H) || IsLinear(p, H)) return;
           terms->matrix.Add(kernel, model_.particle_volume[p] * h_ * h_,
-                            RespondAlongFlow(p, H).tangent - at.response.tangent, 0);
+                            RespondForNewton(p, H, is_far).tangent - at.response.tangent, 0);
         });
     if (count > 0) add_dilations();
   };

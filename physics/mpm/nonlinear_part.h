@@ -19,9 +19,10 @@ namespace pliant::physics {
 //   φ(v) = Σ V (Ψ(H) − Ψ_l − σ_l : δ − ½ δ : D_l : δ),   H = h ∇v,   δ = H − H_l,
 //
 // as a function of the velocities of all nodes. Together with the linearised momentum balance it is
-// the whole balance, which derives from a convex potential if all materials are convex. Quadratic
-// materials add nothing; if any material is not convex, none does. Differences are formed particle
-// by particle, since differences of sums over the body would cancel to rounding errors.
+// the whole balance, which derives from a potential: a convex one if all materials are convex, and
+// otherwise one of which tangents are projected. Quadratic materials add nothing. Differences are
+// formed particle by particle, since differences of sums over the body would cancel to rounding
+// errors.
 class NonlinearPart final : public solvers::MomentumTerm {
  public:
   // `transfer`: the particles of the step on their grid. `places`: indices of the blocks of each
@@ -36,10 +37,11 @@ class NonlinearPart final : public solvers::MomentumTerm {
   // Sets the linearisation of a particle, after Start. Different particles may be set concurrently.
   void Linearise(int particle, const Eigen::Matrix3d& H, const ParticleResponse& response);
 
+  bool is_convex() const override { return is_convex_; }
   double AddGradient(std::span<const double> v, std::span<double> gradient) const override;
   void StartLine(std::span<const double> v, std::span<const double> d) override;
   Along CalcAlong(double alpha) const override;
-  void AddHessian(std::span<const double> v, std::span<double> A) const override;
+  void AddHessian(std::span<const double> v, bool is_far, std::span<double> A) const override;
 
  private:
   // The particles of a body contribute nothing to φ, a function of their dilation tr H, or a
@@ -76,8 +78,9 @@ class NonlinearPart final : public solvers::MomentumTerm {
   }
   // Whether a particle's response to H equals its linearisation.
   bool IsLinear(int particle, const Eigen::Matrix3d& H) const;
-  ParticleResponse Respond(int particle, const Eigen::Matrix3d& H, bool with_tangent) const;
-  ParticleResponse RespondAlongFlow(int particle, const Eigen::Matrix3d& H) const;
+  ParticleResponse Respond(int particle, const Eigen::Matrix3d& H, ParticleTangent tangent) const;
+  // With the tangent for an iteration of Newton's method; `is_far` as of AddHessian.
+  ParticleResponse RespondForNewton(int particle, const Eigen::Matrix3d& H, bool is_far) const;
   // Change of a particle's dilation since its linearisation, with velocities v on its nodes.
   double CalcDilationChange(int particle, const Kernel& kernel, const NodeVectors& v) const;
   // The part of a particle in φ, per volume, after this change.
@@ -88,7 +91,7 @@ class NonlinearPart final : public solvers::MomentumTerm {
   const std::vector<int>& places_;
   PlasticFlow& flow_;
   std::vector<Kind> kinds_;  // of bodies
-  bool is_any_ = false;
+  bool is_any_ = false, is_convex_ = true;
   double h_ = 0;
   // Each of these has an item for every particle, or is empty if no body is of its kind.
   std::vector<Dilated> dilated_;

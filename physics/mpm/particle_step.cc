@@ -105,7 +105,7 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
     return LineariseThere();
   }
 
-  // A convex potential that is not quadratic becomes part of the contact problem, so that all nodes
+  // A potential that is not quadratic becomes part of the contact problem, so that all nodes
   // participate.
   void ExtendParticipants(std::vector<int>* groups) const override {
     if (nonlinear_.is_zero() && !is_large_) return;
@@ -388,8 +388,8 @@ class ParticleStep final : public BlockStep, public NonlinearBalance, public Vel
         if (is_to_linearise) {
           flow_.Respond(p, H, &response);
         } else {
-          model_->material_of(p).Respond(model_->parameters_of(p), transfer_.start(p), H, false,
-                                         &response);
+          model_->material_of(p).Respond(model_->parameters_of(p), transfer_.start(p), H,
+                                         ParticleTangent::kNone, &response);
         }
         terms->energy += 0.5 * m * velocity.squaredNorm() + V * response.energy;
         terms->elastic += V * std::abs(response.energy);

@@ -378,9 +378,11 @@ class ConvexStepper final : public Stepper {
     // convergence is judged on the full system; an island may stall just short of its tighter
     // tolerance
     report->iterations = 0;
+    report->reason = solvers::StopReason::kConverged;
     is_recovering_ = false;
     for (int k = 0; k < count; ++k) {
       const Outcome& result = outcomes_[k];
+      report->reason = std::max(report->reason, result.reason);
       is_recovering_ = is_recovering_ || result.is_recovering;
       report->refactorisations += result.factorisations;
       report->linear_iterations += result.linear_iterations;
@@ -409,11 +411,8 @@ class ConvexStepper final : public Stepper {
   solvers::StopReason EndOf(bool is_met, const StepReport& report) const {
     if (is_met) return solvers::StopReason::kConverged;
     const bool is_linearised = report.compromises[Compromise::kRelinearisationLimit] > 0;
-    solvers::StopReason reason =
-        is_linearised ? solvers::StopReason::kLinearised : solvers::StopReason::kResidual;
-    for (std::size_t k = 0; k < stages_.islands.views.size(); ++k)
-      reason = std::max(reason, outcomes_[k].reason);
-    return reason;
+    return std::max(report.reason, is_linearised ? solvers::StopReason::kLinearised
+                                                 : solvers::StopReason::kResidual);
   }
 
   int CountRows() const {

@@ -70,6 +70,8 @@ absl::StatusOr<bool> RelineariseStep(std::span<const double> v,
   StepBlocks& blocks = stages->blocks;
   Linearisation& last = stages->linearisation;
   last.is_residual_current = false;
+  // linearised at velocities that solve nothing, the next problem is harder
+  if (report->reason >= solvers::StopReason::kMaxIterations) return false;
   bool is_any_coupled = false;
   for (int b = 0; b < blocks.count() && !is_any_coupled; ++b)
     is_any_coupled = IsCoupled(*stages, b);

@@ -36,7 +36,8 @@ template <typename Solve, typename CalcResidual, typename MeetsTolerance, typena
 struct SolveCalls {
   // Called with k = 0 after contact detection, and with the number of relinearisations since then.
   // Updates solution->v_participating, initially v*, and fills the impulses, which already have
-  // their sizes.
+  // their sizes. May set the reason in the report: if no solution was found, the step ends without
+  // another relinearisation.
   Solve solve;
   // Residual of the momentum balance at the solution.
   CalcResidual calc_residual;

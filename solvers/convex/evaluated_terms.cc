@@ -23,27 +23,31 @@ void EvaluatedTerms::Start(const ConvexProblem& problem, std::span<const double>
   tangents_.clear();
   for (const int b : problem.island.blocks) tangents_.push_back(problem.island.system->blocks[b].A);
   has_terms_ = std::ranges::any_of(problem.terms, [](const MomentumTerm* term) { return term; });
+  are_convex_ = std::ranges::all_of(
+      problem.terms, [](const MomentumTerm* term) { return !term || term->is_convex(); });
   cost_ = 0;
   gradient_.assign(has_terms_ ? problem.size() : 0, 0.0);
   if (sums_.size() < tangents_.size()) sums_.resize(tangents_.size());
   linearised_at_.clear();
-  Linearise(guess);
+  Linearise(guess, true);
 }
 
-void EvaluatedTerms::Linearise(std::span<const double> v) {
-  if (!has_terms_ || std::ranges::equal(v, linearised_at_)) return;
+void EvaluatedTerms::Linearise(std::span<const double> v, bool is_far) {
+  const bool is_same = are_convex_ || is_far == linearised_far_;
+  if (!has_terms_ || (is_same && std::ranges::equal(v, linearised_at_))) return;
+  linearised_far_ = is_far;
   linearised_at_.assign(v.begin(), v.end());
   ForEachTerm([&](std::size_t b, const MomentumTerm& term, const auto& part) {
     const SchurComplement& given = problem_->island.block(static_cast<int>(b)).A;
     if (given.sparse != nullptr) {
       std::optional<BlockMatrix>& sum = sums_[b].sparse;
       sum = *given.sparse;
-      term.AddHessian(part(v), sum->values);
+      term.AddHessian(part(v), is_far, sum->values);
       tangents_[b].sparse = &*sum;
     } else {
       std::vector<double>& sum = sums_[b].dense;
       sum.assign(given.dense.begin(), given.dense.end());
-      term.AddHessian(part(v), sum);
+      term.AddHessian(part(v), is_far, sum);
       tangents_[b].dense = sum;
     }
   });

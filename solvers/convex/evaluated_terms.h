@@ -16,10 +16,12 @@ class EvaluatedTerms {
   // Starts at v = guess. `problem` must outlive later calls.
   void Start(const ConvexProblem& problem, std::span<const double> guess);
   bool empty() const { return !has_terms_; }
+  bool are_convex() const { return are_convex_; }
 
   // A + ∇²φ of the island's blocks at the last Linearise; A alone for blocks without a term.
   std::span<const SchurComplement> tangents() const { return tangents_; }
-  void Linearise(std::span<const double> v);
+  // `is_far`: as of MomentumTerm::AddHessian.
+  void Linearise(std::span<const double> v, bool is_far);
 
   // Σ φ(v) and its gradient at the last Evaluate; zero without terms.
   void Evaluate(std::span<const double> v);
@@ -44,9 +46,11 @@ class EvaluatedTerms {
   void ForEachTerm(const F& f) const;
 
   const ConvexProblem* problem_ = nullptr;
-  bool has_terms_ = false;
+  bool has_terms_ = false, are_convex_ = true;
   double cost_ = 0;
-  std::vector<double> linearised_at_;  // v of the last Linearise, which is not repeated there
+  // v and is_far of the last Linearise, which is not repeated there
+  std::vector<double> linearised_at_;
+  bool linearised_far_ = false;
   std::vector<SchurComplement> tangents_;
   std::vector<Tangent> sums_;  // storage of A + ∇²φ, by block
   std::vector<double> gradient_;

@@ -4,11 +4,14 @@
 
 namespace pliant::solvers {
 
-// A convex, non-quadratic potential φ(v) of one block's velocities, added to ½‖v − v*‖²_A: the
-// contribution of a stiffening material to the momentum balance. Twice differentiable.
+// A non-quadratic potential φ(v) of one block's velocities, added to ½‖v − v*‖²_A: the contribution
+// of a stiffening material to the momentum balance. Twice differentiable.
 class MomentumTerm {
  public:
   virtual ~MomentumTerm() = default;
+
+  // If false, the problem may have several solutions. SAP then finds a stationary point.
+  virtual bool is_convex() const = 0;
 
   // Returns φ(v) [J] and adds ∇φ(v) to `gradient` [N·s]; both have the block's size.
   virtual double AddGradient(std::span<const double> v, std::span<double> gradient) const = 0;
@@ -21,9 +24,11 @@ class MomentumTerm {
   };
   virtual Along CalcAlong(double alpha) const = 0;
 
-  // A += ∇²φ(v), which is positive semi-definite. `A` has the layout of the block's own matrix:
-  // size × size if dense, BlockMatrix::values if sparse.
-  virtual void AddHessian(std::span<const double> v, std::span<double> A) const = 0;
+  // A += ∇²φ(v), or what replaces it where the sum would not be positive definite: if v `is_far`
+  // from a solution, the absolute values of negative eigenvalues, with which Newton's method takes
+  // fewer iterations there, and zero nearby. `A` has the layout of the block's own matrix: size ×
+  // size if dense, BlockMatrix::values if sparse.
+  virtual void AddHessian(std::span<const double> v, bool is_far, std::span<double> A) const = 0;
 };
 
 }  // namespace pliant::solvers

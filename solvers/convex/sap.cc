@@ -31,6 +31,13 @@ constexpr double kCutStep = 0.2;
 // Fraction of the decrease predicted by the slope that a step has to achieve.
 constexpr double kSufficientDecrease = 1e-4;
 
+// Halvings of a step that increases a cost that is not convex, and the relative residual below
+// which that is not checked.
+constexpr int kMaxHalvings = 50;
+constexpr double kNearResidual = 1e-3;
+// Relative residual beyond which terms are linearised as far from a solution.
+constexpr double kFarResidual = 0.5;
+
 // Fraction of the initial slope at which an exact line search ends; the second with momentum terms.
 // Their evaluation is expensive, and they are smooth, so Newton's full step is nearly the best one.
 constexpr double kExactSlope = 1e-8, kTermsSlope = 0.05;
@@ -170,8 +177,7 @@ struct SapSolver::Workspace {
       }
       const double before = cost_, size_before = cost_size_;
       terms_.StartLine(v_, dv_);
-      const double alpha =
-          options_->line_search == SapOptions::LineSearch::kExact ? SearchExactly() : Backtrack();
+      const double alpha = FindStep(result.residual);
       Advance(alpha);
       Evaluate();
       left_ = 1 - alpha;
@@ -351,7 +357,7 @@ struct SapSolver::Workspace {
   // Takes the first Newton step with the contact modes expected from the last time step. False,
   // with the iterate unchanged, if no modes are known or the step does not reduce the cost. A rough
   // guess is given up for the result of the step even if its cost is higher: modes that are nearly
-  // right are a better start than velocities.
+  // right are a better start than velocities, unless terms are not convex.
   bool TakePredictedStep(SapResult* result) {
     const bool is_rough = has_rough_guess_ && result->residual > kRoughResidual;
     const ContactLanes::Slip slip =
@@ -366,7 +372,7 @@ struct SapSolver::Workspace {
       Advance(1);
       Evaluate();
       const bool is_lower = cost_ < before && cost_ <= before + kSufficientDecrease * slope;
-      if (is_lower || (is_rough && std::isfinite(cost_))) {
+      if (is_lower || (is_rough && terms_.are_convex() && std::isfinite(cost_))) {
         left_ = 0;
         is_under_way_ = true;
         return true;
@@ -413,7 +419,7 @@ struct SapSolver::Workspace {
   bool FindDirection(SapResult* result) {
     const bool is_factored = !contacts_.TakeChanges() && factored_ &&
                              row_is_free_ == previous_row_is_free_ && terms_.empty();
-    terms_.Linearise(v_);
+    terms_.Linearise(v_, result->residual > kFarResidual);
     is_inexact_ = false;
     if (!(is_sparse_ ? SolveSparse(is_factored, result) : SolveDense(is_factored))) return false;
     if (is_inexact_) {
@@ -537,6 +543,22 @@ struct SapSolver::Workspace {
       if (gamma == y) *curvature += row_change_[k] * row_change_[k] / row.R;
     }
     return slope;
+  }
+
+  // Returns the fraction of Δv to advance by. `residual`: relative, of the problem.
+  double FindStep(double residual) const {
+    if (options_->line_search == SapOptions::LineSearch::kBacktracking) return Backtrack();
+    double alpha = SearchExactly();
+    // near a solution, the differences of ℓ are rounding errors
+    if (terms_.are_convex() || residual < kNearResidual) return alpha;
+    // where ℓ is not convex, it may rise before it falls to the point that was found
+    double unused = 0;
+    const double slope = Slope(0, &unused), rounding = 1e-14 * cost_size_;
+    const auto is_lower = [&] {
+      return Cost(alpha) <= cost_ + kSufficientDecrease * alpha * slope + rounding;
+    };
+    for (int k = 0; k < kMaxHalvings && !is_lower(); ++k) alpha *= 0.5;
+    return alpha;
   }
 
   // Finds the α at which ℓ′ vanishes, by Newton's method within a bracket. The minimum along Δv of

@@ -9,9 +9,9 @@ namespace {
 
 using Eigen::Matrix3d;
 
-// Projects H onto the positive semi-definite matrices where it is not positive definite. Returns
-// the lanes that this changed beyond rounding.
-unsigned ClampStiffness(Lane H[3][3]) {
+// Makes H positive semi-definite where it is not, as ProjectEigenvalues. Returns the lanes that
+// this changed beyond rounding.
+unsigned ProjectStiffness(Tangent kind, Lane H[3][3]) {
   unsigned projected = 0;
   for (int l = 0; l < kLanes; ++l) {
     Matrix3d A;
@@ -30,9 +30,11 @@ unsigned ClampStiffness(Lane H[3][3]) {
     if (eigen.eigenvalues()[0] < kRoundedEigenvalue * eigen.eigenvalues().cwiseAbs().maxCoeff())
       projected |= 1u << l;
     const Matrix3d& Q = eigen.eigenvectors();
-    const Matrix3d clamped = Q * eigen.eigenvalues().cwiseMax(0).asDiagonal() * Q.transpose();
+    const auto values =
+        eigen.eigenvalues().unaryExpr([kind](double x) { return ProjectEigenvalue(kind, x); });
+    const Matrix3d projection = Q * values.asDiagonal() * Q.transpose();
     for (int i = 0; i < 3; ++i) {
-      for (int j = 0; j < 3; ++j) H[i][j][l] = clamped(i, j);
+      for (int j = 0; j < 3; ++j) H[i][j][l] = projection(i, j);
     }
   }
   return projected;
@@ -52,10 +54,6 @@ void UseMean(Lane kappa, const Lane s[3], Lane mean, PrincipalResponse* r) {
     r->shear[k] -= pressure * s[k];
     r->spin[k] += pressure * s[k];
   }
-}
-
-Lane Positive(Lane x) {
-  return x > 0 ? x : Splat(0);
 }
 
 // Adds a (x yᵀ + y xᵀ), or a x xᵀ if y is x, to the lower triangle of a 9 × 9 matrix.
@@ -81,14 +79,14 @@ void IsotropicMaterial::RespondTo(const Lane* p, const LaneMatrix3& F, const Lan
   if (tangent == Tangent::kNone) return;
 
   if (tangent != Tangent::kExact) {
-    response->projected = ClampStiffness(r.stiffness);
+    response->projected = ProjectStiffness(tangent, r.stiffness);
     for (int k = 0; k < 3; ++k) {
       const Lane least = kRoundedEigenvalue * r.stiffness[k][k];
       for (int l = 0; l < kLanes; ++l) {
         if (r.shear[k][l] < least[l] || r.spin[k][l] < least[l]) response->projected |= 1u << l;
+        r.shear[k][l] = ProjectEigenvalue(tangent, r.shear[k][l]);
+        r.spin[k][l] = ProjectEigenvalue(tangent, r.spin[k][l]);
       }
-      r.shear[k] = Positive(r.shear[k]);
-      r.spin[k] = Positive(r.spin[k]);
     }
   }
   std::array<Lane, 81>& T = response->tangent;

@@ -78,7 +78,8 @@ void Material::RespondToMean(const Lane* p, const LaneMatrix3& F, const Lane& me
       T[9 * (3 * d + r) + 3 * c + s] -= x;
     }
   }
-  if (tangent == Tangent::kConvex) response->projected = ClampEigenvalues(&T);
+  if (tangent == Tangent::kConvex || tangent == Tangent::kAbsolute)
+    response->projected = ProjectEigenvalues(tangent, &T);
   if (tangent == Tangent::kDamping) RemoveSpin(F, &T);
 }
 
@@ -121,7 +122,7 @@ Mask AreDefinite(std::array<Lane, 81> A) {
   return definite;
 }
 
-unsigned ClampLanes(const Mask& definite, std::array<Lane, 81>* tangent) {
+unsigned ProjectLanes(Tangent kind, const Mask& definite, std::array<Lane, 81>* tangent) {
   unsigned projected = 0;
   for (int l = 0; l < kLanes; ++l) {
     if (definite[l]) continue;
@@ -133,8 +134,10 @@ unsigned ClampLanes(const Mask& definite, std::array<Lane, 81>* tangent) {
     if (eigen.eigenvalues()[0] < kRoundedEigenvalue * eigen.eigenvalues().cwiseAbs().maxCoeff())
       projected |= 1u << l;
     const Matrix9d& Q = eigen.eigenvectors();
-    const Matrix9d clamped = Q * eigen.eigenvalues().cwiseMax(0).asDiagonal() * Q.transpose();
-    for (int i = 0; i < 81; ++i) (*tangent)[i][l] = clamped.data()[i];
+    const auto values =
+        eigen.eigenvalues().unaryExpr([kind](double x) { return ProjectEigenvalue(kind, x); });
+    const Matrix9d projection = Q * values.asDiagonal() * Q.transpose();
+    for (int i = 0; i < 81; ++i) (*tangent)[i][l] = projection.data()[i];
   }
   return projected;
 }
@@ -147,10 +150,10 @@ Lane Dot9(const Lane* x, const Lane* y) {
 
 }  // namespace
 
-unsigned ClampEigenvalues(std::array<Lane, 81>* tangent) {
+unsigned ProjectEigenvalues(Tangent kind, std::array<Lane, 81>* tangent) {
   // most tangents are definite, and an eigenvalue decomposition costs more than the rest of an
   // element
-  return ClampLanes(AreDefinite(*tangent), tangent);
+  return ProjectLanes(kind, AreDefinite(*tangent), tangent);
 }
 
 void RemoveSpin(const LaneMatrix3& F, std::array<Lane, 81>* tangent) {
@@ -208,7 +211,7 @@ void RemoveSpin(const LaneMatrix3& F, std::array<Lane, 81>* tangent) {
       filled[9 * c + r] = x;
     }
   }
-  ClampLanes(AreDefinite(filled), tangent);
+  ProjectLanes(Tangent::kDamping, AreDefinite(filled), tangent);
 }
 
 }  // namespace pliant::physics

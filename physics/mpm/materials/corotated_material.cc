@@ -56,9 +56,9 @@ Matrix3d CorotatedMaterial::CalcStrain(const ParticleStart& start, const Matrix3
 }
 
 void CorotatedMaterial::Respond(const double* p, const ParticleStart& start, const Matrix3d& H,
-                                bool with_tangent, ParticleResponse* response) const {
+                                ParticleTangent tangent, ParticleResponse* response) const {
   const StrainResponse r = RespondToStrain(p, start, CalcStrain(start, H));
-  Complete(r, r.direction, start, with_tangent, response);
+  Complete(r, r.direction, start, tangent != ParticleTangent::kNone, response);
 }
 
 void CorotatedMaterial::Complete(const StrainResponse& r, const Matrix3d& flow,

@@ -27,7 +27,7 @@ class CorotatedMaterial : public ParticleMaterial {
  public:
   void Start(const double* p, ParticleStart* start) const final;
   void Respond(const double* p, const ParticleStart& start, const Eigen::Matrix3d& H,
-               bool with_tangent, ParticleResponse* response) const final;
+               ParticleTangent tangent, ParticleResponse* response) const final;
   // F ← (I + H) F, without plastic flow.
   void Advance(const double* p, const ParticleStart& start, const Eigen::Matrix3d& H,
                ParticleState* end) const override;

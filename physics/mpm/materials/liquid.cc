@@ -99,8 +99,8 @@ class Liquid final : public ParticleMaterial {
     start->J_offset = minor(0, 1) + minor(1, 2) + minor(2, 0) + A.determinant();
   }
 
-  void Respond(const double* p, const ParticleStart& start, const Matrix3d& H, bool with_tangent,
-               ParticleResponse* response) const override {
+  void Respond(const double* p, const ParticleStart& start, const Matrix3d& H,
+               ParticleTangent tangent, ParticleResponse* response) const override {
     const LiquidLaw law(p);
     const double J = start.state.J;
     const DilationResponse r = RespondToDilation(p, start, H.trace());
@@ -110,7 +110,7 @@ class Liquid final : public ParticleMaterial {
     response->energy = r.energy + drag * shear.squaredNorm();
     response->stress = r.slope * Matrix3d::Identity() + 2 * drag * shear;
     response->is_projected = false;
-    if (!with_tangent) return;
+    if (tangent == ParticleTangent::kNone) return;
 
     Eigen::Matrix<double, 9, 9>& T = response->tangent;
     T.setZero();

@@ -21,20 +21,19 @@ class NeoHookean final : public ParticleMaterial {
 
   void Start(const double* /*p*/, ParticleStart* /*start*/) const override {}
 
-  void Respond(const double* p, const ParticleStart& start, const Matrix3d& H, bool with_tangent,
-               ParticleResponse* response) const override {
+  void Respond(const double* p, const ParticleStart& start, const Matrix3d& H,
+               ParticleTangent tangent, ParticleResponse* response) const override {
     const Matrix3d& F = start.state.F;
-    const MaterialResponse r =
-        RespondTo(p, F + H * F, with_tangent ? Tangent::kConvex : Tangent::kNone);
-    response->energy = r.energy[0];
-    response->stress = Extract(r.stress, 0) * F.transpose();
-    response->is_projected = false;
-    if (!with_tangent) return;
+    const Tangent of_law = tangent == ParticleTangent::kNone     ? Tangent::kNone
+                           : tangent == ParticleTangent::kConvex ? Tangent::kConvex
+                                                                 : Tangent::kAbsolute;
+    const MaterialResponse r = RespondTo(p, F, H, of_law, response);
+    if (tangent == ParticleTangent::kNone) return;
 
     response->is_projected = r.projected & 1;
     // δF = δH F: T_(ij)(kl) = F_ja A_(ia)(kb) F_lb
-    Eigen::Matrix<double, 9, 9> A, AF;
-    for (int i = 0; i < 81; ++i) A.data()[i] = r.tangent[i][0];
+    const Matrix9d A = ExtractTangent(r);
+    Matrix9d AF;
     for (int l = 0; l < 3; ++l) {
       AF.middleCols<3>(3 * l) = A.middleCols<3>(0) * F(l, 0) + A.middleCols<3>(3) * F(l, 1) +
                                 A.middleCols<3>(6) * F(l, 2);
@@ -44,6 +43,16 @@ class NeoHookean final : public ParticleMaterial {
                                                AF.middleRows<3>(3) * F(j, 1) +
                                                AF.middleRows<3>(6) * F(j, 2);
     }
+  }
+
+  // The exact tangent needs no principal stretches, and takes less time than one that is projected.
+  double RespondOnLine(const double* p, const ParticleStart& start, const Matrix3d& H,
+                       const Matrix3d& D, ParticleResponse* response) const override {
+    const Matrix3d& F = start.state.F;
+    const MaterialResponse r = RespondTo(p, F, H, Tangent::kExact, response);
+    const Matrix3d DF = D * F;
+    const Eigen::Map<const Eigen::Matrix<double, 9, 1>> along(DF.data());
+    return along.dot(ExtractTangent(r) * along);
   }
 
   void Advance(const double* /*p*/, const ParticleStart& start, const Matrix3d& H,
@@ -69,6 +78,24 @@ class NeoHookean final : public ParticleMaterial {
   }
 
  private:
+  using Matrix9d = Eigen::Matrix<double, 9, 9>;
+
+  static Matrix9d ExtractTangent(const MaterialResponse& response) {
+    Matrix9d A;
+    for (int i = 0; i < 81; ++i) A.data()[i] = response.tangent[i][0];
+    return A;
+  }
+
+  // Sets energy and stress at (I + H) F; the result is the response of the law there.
+  MaterialResponse RespondTo(const double* p, const Matrix3d& F, const Matrix3d& H, Tangent tangent,
+                             ParticleResponse* response) const {
+    const MaterialResponse r = RespondTo(p, F + H * F, tangent);
+    response->energy = r.energy[0];
+    response->stress = Extract(r.stress, 0) * F.transpose();
+    response->is_projected = false;
+    return r;
+  }
+
   MaterialResponse RespondTo(const double* p, const Matrix3d& F, Tangent tangent) const {
     const Lane lane_p[] = {Splat(p[0]), Splat(p[1])};
     LaneMatrix3 lanes;

@@ -2,6 +2,14 @@
 
 namespace pliant::physics {
 
+double ParticleMaterial::RespondOnLine(const double* p, const ParticleStart& start,
+                                       const Eigen::Matrix3d& H, const Eigen::Matrix3d& D,
+                                       ParticleResponse* response) const {
+  Respond(p, start, H, ParticleTangent::kConvex, response);
+  const Eigen::Map<const Eigen::Matrix<double, 9, 1>> along(D.data());
+  return along.dot(response->tangent * along);
+}
+
 // All particle materials by name; each is defined in its own file.
 #define PLIANT_PARTICLE_MATERIALS(ADD) \
   ADD(LinearCorotational)              \

@@ -43,12 +43,16 @@ struct ParticleStart {
   double viscosity = 0;  // of a liquid, beside that of its material [Pa s]
 };
 
+// Requested tangent of a particle: none; without negative eigenvalues; or with the absolute values
+// of its eigenvalues, which is the same where the energy is convex.
+enum class ParticleTangent { kNone, kConvex, kAbsolute };
+
 // Response of a particle to H = h ∇v, the displacement gradient of the step.
 struct ParticleResponse {
   double energy = 0;                                 // Ψ(H) [J/m³], per volume at rest
   Eigen::Matrix3d stress = Eigen::Matrix3d::Zero();  // ∂Ψ/∂H [Pa]
   Eigen::Matrix<double, 9, 9> tangent;               // ∂²Ψ/∂H², H column by column [Pa]
-  bool is_projected = false;                         // the tangent lost negative eigenvalues
+  bool is_projected = false;                         // negative eigenvalues were replaced
 };
 
 // Energy per volume at rest as a function of the dilation tr H, and its derivatives [Pa].
@@ -76,10 +80,14 @@ class ParticleMaterial {
   // `p`: the parameters, in the order of parameters(). Derives R, strain and J_offset from the
   // rest, as far as the material uses them.
   virtual void Start(const double* p, ParticleStart* start) const = 0;
-  // The response is finite for any H, even if I + H is inverted. The tangent has no negative
-  // eigenvalues and is computed only if `with_tangent`.
+  // The response is finite for any H, even if I + H is inverted.
   virtual void Respond(const double* p, const ParticleStart& start, const Eigen::Matrix3d& H,
-                       bool with_tangent, ParticleResponse* response) const = 0;
+                       ParticleTangent tangent, ParticleResponse* response) const = 0;
+  // The response without a tangent, and the second derivative of the energy along the line H + t D
+  // [Pa], which may be negative.
+  virtual double RespondOnLine(const double* p, const ParticleStart& start,
+                               const Eigen::Matrix3d& H, const Eigen::Matrix3d& D,
+                               ParticleResponse* response) const;
   // Whether the energy is known to be one quadratic function of H between two points, so that they
   // have the same tangent.
   virtual bool IsQuadraticBetween(const double* /*p*/, const ParticleStart& /*start*/,
@@ -102,7 +110,7 @@ class ParticleMaterial {
   virtual void RespondAlongFlow(const double* p, const ParticleStart& start,
                                 const Eigen::Matrix3d& H, const Eigen::Matrix3d& /*flow*/,
                                 ParticleResponse* response) const {
-    Respond(p, start, H, true, response);
+    Respond(p, start, H, ParticleTangent::kConvex, response);
   }
   // Newton's update of the estimate for a step from H by `change`.
   virtual void AdvanceFlow(const double* /*p*/, const ParticleStart& /*start*/,

@@ -19,23 +19,24 @@ using Eigen::MatrixXd;
 using Eigen::Vector3d;
 using Eigen::VectorXd;
 
-// Springs Σ c f(aᵀv) along random directions a, with f = log cosh, which softens away from zero, or
-// f = x⁴/4, which stiffens.
+// Springs Σ c f(aᵀv) along random directions a, with f = log cosh, which softens away from zero,
+// f = x⁴/4, which stiffens, or f = 1 − cos x, which has wells between ridges.
 class Springs final : public MomentumTerm {
  public:
-  enum class Kind { kLogCosh, kQuartic };
+  enum class Kind { kLogCosh, kQuartic, kWaves };
   Springs(Kind kind, int size, int count, double c, std::mt19937* random)
       : kind_(kind), a_(count, size), c_(c) {
     std::uniform_real_distribution<double> uniform(-1, 1);
     for (int i = 0; i < a_.size(); ++i) a_.data()[i] = uniform(*random);
   }
 
+  bool is_convex() const override { return kind_ != Kind::kWaves; }
   double AddGradient(std::span<const double> v, std::span<double> gradient) const override {
     double value = 0;
     for (int k = 0; k < a_.rows(); ++k) {
       const double x = a_.row(k).dot(Map<const VectorXd>(v.data(), v.size()));
-      const double slope = kind_ == Kind::kLogCosh ? std::tanh(x) : x * x * x;
-      value += c_ * (kind_ == Kind::kLogCosh ? std::log(std::cosh(x)) : 0.25 * x * x * x * x);
+      const auto [f, slope] = Respond(x);
+      value += c_ * f;
       Map<VectorXd>(gradient.data(), gradient.size()) += c_ * slope * a_.row(k).transpose();
     }
     return value;
@@ -52,21 +53,36 @@ class Springs final : public MomentumTerm {
     return {value, x.dot(Map<const VectorXd>(gradient.data(), gradient.size())),
             x.dot(CalcHessian(at) * x)};
   }
-  void AddHessian(std::span<const double> v, std::span<double> A) const override {
-    Map<MatrixXd>(A.data(), v.size(), v.size()) += CalcHessian(v);
+  void AddHessian(std::span<const double> v, bool is_far, std::span<double> A) const override {
+    Map<MatrixXd>(A.data(), v.size(), v.size()) += CalcHessian(v, is_far);
   }
-  MatrixXd CalcHessian(std::span<const double> v) const {
+  MatrixXd CalcHessian(std::span<const double> v, bool is_far = false) const {
     MatrixXd H = MatrixXd::Zero(v.size(), v.size());
     for (int k = 0; k < a_.rows(); ++k) {
       const double x = a_.row(k).dot(Map<const VectorXd>(v.data(), v.size()));
-      const double stiffness =
-          kind_ == Kind::kLogCosh ? 1 / (std::cosh(x) * std::cosh(x)) : 3 * x * x;
+      const double stiffness = kind_ == Kind::kLogCosh   ? 1 / (std::cosh(x) * std::cosh(x))
+                               : kind_ == Kind::kQuartic ? 3 * x * x
+                               : is_far                  ? std::abs(std::cos(x))
+                                                         : std::max(0.0, std::cos(x));
       H += c_ * stiffness * a_.row(k).transpose() * a_.row(k);
     }
     return H;
   }
 
  private:
+  // f(x) and its derivative
+  std::pair<double, double> Respond(double x) const {
+    switch (kind_) {
+      case Kind::kLogCosh:
+        return {std::log(std::cosh(x)), std::tanh(x)};
+      case Kind::kQuartic:
+        return {0.25 * x * x * x * x, x * x * x};
+      case Kind::kWaves:
+        return {1 - std::cos(x), std::sin(x)};
+    }
+    return {};
+  }
+
   Kind kind_;
   MatrixXd a_;
   double c_;
@@ -177,7 +193,7 @@ TEST_P(MomentumTermTest, GradientAndHessianAreThoseOfTheValue) {
   VectorXd gradient, low_gradient, high_gradient;
   evaluate(v, &gradient);
   std::vector<double> A(kSize * kSize, 0.0);
-  terms_[0]->AddHessian(v, A);
+  terms_[0]->AddHessian(v, false, A);
   const Map<const MatrixXd> H(A.data(), kSize, kSize);
   // central differences: the error is d² times third derivatives of order c |a|³ (1 + |aᵀv|) < 1e3
   for (int i = 0; i < kSize; ++i) {
@@ -226,6 +242,7 @@ TEST_P(MomentumTermTest, ASparseBlockGivesTheSolutionOfADenseOne) {
   struct InBlocks final : MomentumTerm {
     Springs* springs;
     const BlockPattern* pattern;
+    bool is_convex() const override { return springs->is_convex(); }
     double AddGradient(std::span<const double> v, std::span<double> g) const override {
       return springs->AddGradient(v, g);
     }
@@ -233,8 +250,8 @@ TEST_P(MomentumTermTest, ASparseBlockGivesTheSolutionOfADenseOne) {
       springs->StartLine(v, d);
     }
     Along CalcAlong(double alpha) const override { return springs->CalcAlong(alpha); }
-    void AddHessian(std::span<const double> v, std::span<double> A) const override {
-      AddBlocks(springs->CalcHessian(v), *pattern, A);
+    void AddHessian(std::span<const double> v, bool is_far, std::span<double> A) const override {
+      AddBlocks(springs->CalcHessian(v, is_far), *pattern, A);
     }
     static void AddBlocks(const MatrixXd& H, const BlockPattern& pattern, std::span<double> A) {
       for (int j = 0; j < 3; ++j) {
@@ -254,6 +271,34 @@ TEST_P(MomentumTermTest, ASparseBlockGivesTheSolutionOfADenseOne) {
   const SapResult b = with_sparse.Solve(whole_.v_star(), options_);
   ASSERT_TRUE(a.converged && b.converged);
   for (int i = 0; i < whole_.size(); ++i) EXPECT_NEAR(a.v[i], b.v[i], 1e-9) << i;
+}
+
+// Newton's steps pass over ridges to points that are stationary along them, but higher.
+TEST(MomentumTerm, TheCostFallsInEveryIterationWhereItIsNotConvex) {
+  std::mt19937 random(5);
+  std::uniform_real_distribution<double> uniform(-3, 3);
+  constexpr int kSize = 9;
+  WholeProblem whole;
+  std::vector<MatrixXd> A;
+  AddRandomBodies(1, kSize, 0.1, &random, &A, &whole);
+  Springs springs(Springs::Kind::kWaves, kSize, 6, 20.0, &random);
+  whole.problem.terms = {&springs};
+  SapOptions options;
+  options.relative_tolerance = 1e-9;
+  for (int trial = 0; trial < 200; ++trial) {
+    std::vector<double> start(kSize);
+    for (double& v : start) v = uniform(random);
+    const SapResult result = whole.Solve(start, options);
+    EXPECT_EQ(result.reason, StopReason::kConverged) << trial;
+    for (std::size_t k = 1; k < result.costs.size(); ++k) {
+      EXPECT_LE(result.costs[k], result.costs[k - 1] + 1e-13 * std::abs(result.costs.front()))
+          << trial << " " << k;
+    }
+    const Map<const VectorXd> v(result.v.data(), kSize), free(whole.v_star().data(), kSize);
+    VectorXd gradient = A[0] * (v - free);
+    springs.AddGradient(result.v, {gradient.data(), kSize});
+    EXPECT_LT(gradient.norm(), 1e-6) << trial;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(

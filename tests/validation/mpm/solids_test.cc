@@ -261,6 +261,81 @@ probes:
   EXPECT_LT(Read(world, "e")[0], 0.5 * start);
 }
 
+// Jelly that yields near its modulus, under an impact of four times the modulus. Flow at a constant
+// volume stored energy beneath such a pressure, and the ball had ten times its energy after 0.3 s.
+TEST(ParticleImpact, SoftJellyFlattensWithoutGainingEnergy) {
+  World world = LoadWorld(R"(
+name: jelly
+time_step: 0.005
+contact: {friction: 0}
+grid: {cell_size: 0.04}
+bodies:
+  - name: ground
+    rigid: {motion: FIXED, shapes: [{half_space: {}}]}
+  - name: ball
+    particles:
+      fill: {sphere: {radius: 0.1}}
+      per_cell: 12
+      layout: POISSON_DISK
+      pose: {position: [0, 0, 0.16]}
+      velocity: {linear: [1.5, -1.2, -3.3], angular: [3, 3, -7]}
+      material: {model: VON_MISES, youngs_modulus: 6000, poissons_ratio: 0.49,
+                 yield_stress: 5000, density: 1400}
+probes:
+  - {name: e, energy: {kind: TOTAL}}
+)");
+  double last = Read(world, "e")[0];
+  const double start = last;
+  for (int n = 0; n < 60; ++n) {
+    const absl::Status status = world.Step();
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_TRUE(world.report().converged) << "step " << world.state().step;
+    const double now = Read(world, "e")[0];
+    EXPECT_LE(now, last + 1e-3 * start) << "step " << world.state().step;
+    last = now;
+  }
+}
+
+// A hammer drives mud into rubber, whose energy is not convex. Linearising anew around contact
+// solves had no line search: the tangent of the sixth step was not positive definite.
+TEST(ParticleImpact, NeoHookeanRubberWithstandsAHammer) {
+  World world = LoadWorld(R"(
+name: hammer
+time_step: 0.005
+contact: {friction: 0.3}
+grid: {cell_size: 0.025}
+bodies:
+  - name: ground
+    rigid: {motion: FIXED, shapes: [{half_space: {}}]}
+  - name: rubber
+    particles:
+      fill: {box: {size: [0.08, 0.08, 0.08]}}
+      per_cell: 4
+      pose: {position: [0, 0, 0.05]}
+      material: {model: NEO_HOOKEAN, youngs_modulus: 1.0e6, poissons_ratio: 0.49, density: 300}
+  - name: mud
+    particles:
+      fill: {box: {size: [0.06, 0.06, 0.06]}}
+      per_cell: 4
+      pose: {position: [0.02, 0, 0.15]}
+      velocity: {linear: [0, 0, -3]}
+      material: {model: VON_MISES, youngs_modulus: 3.0e5, poissons_ratio: 0.2, yield_stress: 1600,
+                 density: 160}
+  - name: hammer
+    rigid: {motion: FREE, mass: 2, pose: {position: [0, 0, 0.25]},
+            velocity: {linear: [0, 0, -4]}, shapes: [{box: {size: [0.1, 0.1, 0.1]}}]}
+probes:
+  - {name: e, energy: {kind: TOTAL}}
+)");
+  const double start = Read(world, "e")[0];
+  for (int n = 0; n < 20; ++n) {
+    const absl::Status status = world.Step();
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_TRUE(world.report().converged) << "step " << world.state().step;
+    EXPECT_LE(Read(world, "e")[0], 1.001 * start);
+  }
+}
+
 TEST(ParticleWorld, CollisionsKeepMomentum) {
   World world = LoadWorld(R"(
 name: collision

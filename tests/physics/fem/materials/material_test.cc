@@ -172,7 +172,8 @@ TEST_P(EveryMaterial, HasTheSameEnergyAndStressWhateverTangentIsAskedFor) {
   for (int trial = 0; trial < 200; ++trial) {
     const Matrix3d F = RandomDeformation(trial % 2 == 1, &random_);
     const Point exact = sample_.At(F);
-    for (const Tangent tangent : {Tangent::kNone, Tangent::kConvex, Tangent::kDamping}) {
+    for (const Tangent tangent :
+         {Tangent::kNone, Tangent::kConvex, Tangent::kAbsolute, Tangent::kDamping}) {
       const Point at = sample_.At(F, tangent);
       const double stiffness = sample_.stiffness();
       EXPECT_NEAR(at.energy, exact.energy, 1e-13 * (stiffness + exact.energy)) << F;
@@ -181,17 +182,25 @@ TEST_P(EveryMaterial, HasTheSameEnergyAndStressWhateverTangentIsAskedFor) {
   }
 }
 
-TEST_P(EveryMaterial, ConvexTangentHasNoNegativeEigenvalueAndKeepsThePositiveOnes) {
+TEST_P(EveryMaterial, ProjectedTangentsReplaceNegativeEigenvaluesAndKeepThePositiveOnes) {
   int indefinite = 0;
   for (int trial = 0; trial < 200; ++trial) {
     const Matrix3d F = RandomDeformation(trial % 2 == 1, &random_);
     const Matrix9d exact = sample_.At(F).tangent;
-    const Matrix9d convex = sample_.At(F, Tangent::kConvex).tangent;
     const Eigen::SelfAdjointEigenSolver<Matrix9d> eigen(exact);
     indefinite += eigen.eigenvalues()[0] < -1e-9 * sample_.stiffness();
     const Matrix9d& Q = eigen.eigenvectors();
-    const Matrix9d expected = Q * eigen.eigenvalues().cwiseMax(0).asDiagonal() * Q.transpose();
-    EXPECT_LT((convex - expected).norm(), 1e-12 * exact.norm()) << F;
+    const auto with = [&](const Vector9d& eigenvalues) -> Matrix9d {
+      return Q * eigenvalues.asDiagonal() * Q.transpose();
+    };
+    EXPECT_LT(
+        (sample_.At(F, Tangent::kConvex).tangent - with(eigen.eigenvalues().cwiseMax(0))).norm(),
+        1e-12 * exact.norm())
+        << F;
+    EXPECT_LT(
+        (sample_.At(F, Tangent::kAbsolute).tangent - with(eigen.eigenvalues().cwiseAbs())).norm(),
+        1e-12 * exact.norm())
+        << F;
   }
   if (GetParam()->kind() == Material::Kind::kNonlinear) {
     EXPECT_GT(indefinite, 0);
@@ -293,7 +302,8 @@ TEST_P(EveryMaterial, AnswersToAMeanRatioInClosedFormAsInGeneral) {
   for (int trial = 0; trial < 60; ++trial) {
     const Matrix3d F = RandomDeformation(trial % 2 == 1, &random_);
     for (int l = 0; l < kLanes; ++l) Insert(F, l, &lanes);
-    for (const Tangent tangent : {Tangent::kExact, Tangent::kConvex, Tangent::kDamping}) {
+    for (const Tangent tangent :
+         {Tangent::kExact, Tangent::kConvex, Tangent::kAbsolute, Tangent::kDamping}) {
       MaterialResponse closed, general;
       const Lane mean = Splat(1 + 0.1 * (trial % 5 - 2));
       material.RespondToMean(p, lanes, mean, tangent, &closed);
@@ -311,16 +321,20 @@ TEST_P(EveryMaterial, AnswersToAMeanRatioInClosedFormAsInGeneral) {
   }
 }
 
-TEST(ClampEigenvalues, AgreesWithTheClosedForm) {
+TEST(ProjectEigenvalues, AgreesWithTheClosedForm) {
   const Sample sample(FindMaterial("NEO_HOOKEAN"));
   std::mt19937 random(23);
   for (int trial = 0; trial < 50; ++trial) {
     const Matrix3d F = RandomDeformation(true, &random);
-    const Matrix9d exact = sample.At(F).tangent, convex = sample.At(F, Tangent::kConvex).tangent;
-    std::array<Lane, 81> general;
-    for (int i = 0; i < 81; ++i) general[i] = Splat(exact.data()[i]);
-    ClampEigenvalues(&general);
-    for (int i = 0; i < 81; ++i) EXPECT_NEAR(general[i][2], convex.data()[i], 1e-12 * exact.norm());
+    const Matrix9d exact = sample.At(F).tangent;
+    for (const Tangent kind : {Tangent::kConvex, Tangent::kAbsolute}) {
+      const Matrix9d closed = sample.At(F, kind).tangent;
+      std::array<Lane, 81> general;
+      for (int i = 0; i < 81; ++i) general[i] = Splat(exact.data()[i]);
+      ProjectEigenvalues(kind, &general);
+      for (int i = 0; i < 81; ++i)
+        EXPECT_NEAR(general[i][2], closed.data()[i], 1e-12 * exact.norm());
+    }
   }
 }
 

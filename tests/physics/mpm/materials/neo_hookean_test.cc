@@ -26,18 +26,20 @@ TEST(NeoHookean, IsTheLawOfFiniteElements) {
     LaneMatrix3 lanes;
     for (int l = 0; l < kLanes; ++l) Insert(F, l, &lanes);
     MaterialResponse r;
-    law.Respond(p, lanes, Tangent::kConvex, &r);
-    const Matrix3d P = Extract(r.stress, 0);
-    EXPECT_NEAR(particle.At(H).energy, r.energy[0], 1e-13 * P.norm());
-    // the work of a displacement is the same by either measure: (∂Ψ/∂H) : δH = P : δH F0
-    const Matrix3d D = RandomMatrix(1, &random);
-    EXPECT_NEAR(particle.At(H).stress.cwiseProduct(D).sum(), P.cwiseProduct(D * F0).sum(),
-                1e-12 * P.norm());
-    Matrix9d A;
-    for (int i = 0; i < 81; ++i) A.data()[i] = r.tangent[i][0];
-    const Vector9d DF = AsVector(D * F0);
-    EXPECT_NEAR(AsVector(D).dot(particle.At(H).tangent * AsVector(D)), DF.dot(A * DF),
-                1e-12 * A.norm());
+    for (const bool is_far : {false, true}) {
+      law.Respond(p, lanes, is_far ? Tangent::kAbsolute : Tangent::kConvex, &r);
+      const ParticleResponse at =
+          particle.At(H, is_far ? ParticleTangent::kAbsolute : ParticleTangent::kConvex);
+      const Matrix3d P = Extract(r.stress, 0);
+      EXPECT_NEAR(at.energy, r.energy[0], 1e-13 * P.norm());
+      // the work of a displacement is the same by either measure: (∂Ψ/∂H) : δH = P : δH F0
+      const Matrix3d D = RandomMatrix(1, &random);
+      EXPECT_NEAR(at.stress.cwiseProduct(D).sum(), P.cwiseProduct(D * F0).sum(), 1e-12 * P.norm());
+      Matrix9d A;
+      for (int i = 0; i < 81; ++i) A.data()[i] = r.tangent[i][0];
+      const Vector9d DF = AsVector(D * F0);
+      EXPECT_NEAR(AsVector(D).dot(at.tangent * AsVector(D)), DF.dot(A * DF), 1e-12 * A.norm());
+    }
   }
 }
 
@@ -45,7 +47,7 @@ TEST(NeoHookean, ReportsThatItsTangentWasProjected) {
   Particle particle(FindParticleMaterial("NEO_HOOKEAN"), true);
   EXPECT_FALSE(particle.At(Matrix3d::Zero()).is_projected);
   EXPECT_TRUE(particle.At(-0.5 * Matrix3d::Identity()).is_projected);
-  EXPECT_FALSE(particle.At(-0.5 * Matrix3d::Identity(), false).is_projected);
+  EXPECT_FALSE(particle.At(-0.5 * Matrix3d::Identity(), ParticleTangent::kNone).is_projected);
 }
 
 }  // namespace

@@ -91,14 +91,48 @@ TEST_P(EveryParticleMaterial, StressAndTangentAreTheDerivativesOfTheEnergy) {
   EXPECT_GT(compared, particle_.material().is_convex() ? 150 : 100);
 }
 
+TEST_P(EveryParticleMaterial, CurvatureOnALineIsTheDerivativeOfTheStressEvenWhereItIsNegative) {
+  int compared = 0, negative = 0;
+  for (int trial = 0; trial < 300; ++trial) {
+    const double strain = Strain(trial);
+    particle_.StartRandomly(strain, &random_);
+    const Matrix3d H = RandomMatrix(strain, &random_), D = RandomMatrix(1, &random_);
+    const double d = 1e-3 * strain;
+    const ParticleResponse at = particle_.At(H);
+    ParticleResponse on_line, unused;
+    const double curvature = particle_.OnLine(H, D, &on_line);
+    EXPECT_NEAR(on_line.energy, at.energy, 1e-13 * (at.energy + at.stress.norm()));
+    EXPECT_LT((on_line.stress - at.stress).norm(), 1e-13 * at.tangent.norm());
+    // not across the onset of yield, where it jumps
+    const double stiffness = at.tangent.norm(),
+                 jump = particle_.OnLine(H + d * D, D, &unused) - curvature;
+    if (std::abs(jump) > 0.05 * stiffness) continue;
+    ++compared;
+    negative += curvature < 0;
+    const auto change = [&](double step) {
+      return (particle_.At(H + step * D).stress - particle_.At(H - step * D).stress)
+                 .cwiseProduct(D)
+                 .sum() /
+             (2 * step);
+    };
+    EXPECT_NEAR((4 * change(d / 2) - change(d)) / 3, curvature, 1e-8 * stiffness) << H;
+  }
+  EXPECT_GT(compared, 150);
+  EXPECT_EQ(negative > 0, !material().is_convex());
+}
+
 TEST_P(EveryParticleMaterial, TangentHasNoNegativeEigenvalue) {
   int projected = 0;
   for (int trial = 0; trial < 300; ++trial) {
     particle_.StartRandomly(Strain(trial), &random_);
-    const ParticleResponse r = particle_.At(RandomMatrix(4 * Strain(trial), &random_));
+    const Matrix3d H = RandomMatrix(4 * Strain(trial), &random_);
+    const ParticleResponse r = particle_.At(H), far = particle_.At(H, ParticleTangent::kAbsolute);
     projected += r.is_projected;
-    const Eigen::SelfAdjointEigenSolver<Matrix9d> eigen(r.tangent);
-    EXPECT_GE(eigen.eigenvalues()[0], -1e-12 * eigen.eigenvalues()[8]);
+    EXPECT_EQ(far.tangent == r.tangent, !r.is_projected);
+    for (const Matrix9d& tangent : {r.tangent, far.tangent}) {
+      const Eigen::SelfAdjointEigenSolver<Matrix9d> eigen(tangent);
+      EXPECT_GE(eigen.eigenvalues()[0], -1e-12 * eigen.eigenvalues()[8]);
+    }
   }
   // only where the energy is not convex is there something to project
   EXPECT_EQ(projected > 0, !material().is_convex());
@@ -145,7 +179,7 @@ TEST_P(EveryParticleMaterial, IsConvexIfItSaysSo) {
     const Matrix3d A = RandomMatrix(4 * Strain(trial), &random_);
     const Matrix3d B = trial % 2 == 0 ? RandomMatrix(4 * Strain(trial), &random_)
                                       : Matrix3d(A + RandomMatrix(1e-2, &random_));
-    const Matrix3d P = particle_.At(A, false).stress, Q = particle_.At(B, false).stress;
+    const Matrix3d P = particle_.At(A).stress, Q = particle_.At(B).stress;
     const double rounding = 1e-12 * (P.norm() + Q.norm()) * (A - B).norm();
     violated += (P - Q).cwiseProduct(A - B).sum() < -rounding;
   }

@@ -62,10 +62,16 @@ class Particle {
     Start(state);
   }
 
-  ParticleResponse At(const Eigen::Matrix3d& H, bool with_tangent = true) const {
+  ParticleResponse At(const Eigen::Matrix3d& H,
+                      ParticleTangent tangent = ParticleTangent::kConvex) const {
     ParticleResponse response;
-    material_->Respond(p_.data(), start_, H, with_tangent, &response);
+    material_->Respond(p_.data(), start_, H, tangent, &response);
     return response;
+  }
+  // Sets the response without a tangent; returns the second derivative of the energy along D.
+  double OnLine(const Eigen::Matrix3d& H, const Eigen::Matrix3d& D,
+                ParticleResponse* response) const {
+    return material_->RespondOnLine(p_.data(), start_, H, D, response);
   }
   DilationResponse AtDilation(double dilation) const {
     return material_->RespondToDilation(p_.data(), start_, dilation);
