@@ -77,12 +77,7 @@ class WorldMaker {
   WorldMaker(Dice* dice, RandomWorld* world) : dice_(*dice), world_(*world) {}
 
   void Make() {
-    constexpr double kSteps[] = {0.002, 0.005, 0.01}, kFrictions[] = {0, 0.3, 0.8};
-    world_.time_step_ = kSteps[dice_.Below(3)];
-    world_.friction_ = kFrictions[dice_.Below(3)];
-    world_.ground_ = dice_.Chance(0.5)
-                         ? "{half_space: {}}"
-                         : "{box: {size: [6, 6, 0.4]}, pose: {position: [0, 0, -0.2]}}";
+    DrawSurroundings();
     const int count = 3 + dice_.Below(7);
     while (num_bodies_ < count) {
       const double kind = dice_.Uniform(0, 1);
@@ -102,7 +97,33 @@ class WorldMaker {
     }
   }
 
+  void MakeWithParticles() {
+    DrawSurroundings();
+    world_.cell_size_ = dice_.Uniform(0.018, 0.03);
+    const int of_particles = 1 + dice_.Below(3), others = dice_.Below(5);
+    while (num_bodies_ < of_particles + others) {
+      part_ = {};
+      if (num_bodies_ < of_particles) {
+        AddParticles();
+      } else if (dice_.Chance(0.8)) {
+        AddRigid();
+      } else {
+        AddSoft();
+      }
+      world_.parts_.push_back(part_);
+    }
+  }
+
  private:
+  void DrawSurroundings() {
+    constexpr double kSteps[] = {0.002, 0.005, 0.01}, kFrictions[] = {0, 0.3, 0.8};
+    world_.time_step_ = kSteps[dice_.Below(3)];
+    world_.friction_ = kFrictions[dice_.Below(3)];
+    world_.ground_ = dice_.Chance(0.5)
+                         ? "{half_space: {}}"
+                         : "{box: {size: [6, 6, 0.4]}, pose: {position: [0, 0, -0.2]}}";
+  }
+
   // A place for a ball of this radius that holds no other one.
   Vector3d FindPlace(double radius) {
     double top = kStartHeight;
@@ -218,6 +239,52 @@ class WorldMaker {
         dice_.Chance(0.2) ? ", self_contact: true, " : ", ", Pose(p), ", ", Thrown(), "}}"));
   }
 
+  Extent Fill() {
+    const double r = dice_.Uniform(1.5, 2.4) * world_.cell_size_;
+    switch (dice_.Below(4)) {
+      case 0:
+        return {absl::StrCat("{sphere: {radius: ", Text(r), "}}"), r};
+      case 1:
+        return {absl::StrCat("{torus: {ring_radius: ", Text(0.65 * r),
+                             ", tube_radius: ", Text(0.35 * r), "}}"),
+                r};
+      case 2: {
+        const Vector3d radii = r * Vector3d(1, dice_.Uniform(0.6, 1), dice_.Uniform(0.6, 1));
+        return {absl::StrCat("{ellipsoid: {radii: ", Text(radii), "}}"), r};
+      }
+      default: {
+        const Vector3d size = r * Vector3d(1.5, dice_.Uniform(0.7, 1.2), dice_.Uniform(0.7, 1.2));
+        return {absl::StrCat("{box: {size: ", Text(size), "}}"),
+                0.5 * std::sqrt(size.squaredNorm())};
+      }
+    }
+  }
+
+  std::string ParticleMaterial() {
+    const std::string density = absl::StrCat(", density: ", Text(dice_.Scale(100, 3000)), "}");
+    constexpr const char* kSolids[] = {"LINEAR_COROTATIONAL", "NEO_HOOKEAN", "VON_MISES"};
+    const int model = dice_.Below(4);
+    if (model == 3) {
+      constexpr double kViscosities[] = {0, 0, 0.1, 5};
+      return absl::StrCat("{model: LIQUID, bulk_modulus: ", Text(dice_.Scale(1e3, 2e5)),
+                          ", viscosity: ", Text(kViscosities[dice_.Below(4)]), density);
+    }
+    return absl::StrCat(
+        "{model: ", kSolids[model], ", youngs_modulus: ", Text(dice_.Scale(3e3, 3e6)),
+        ", poissons_ratio: ", Text(dice_.Uniform(0.2, 0.49)),
+        model == 2 ? ", yield_stress: " + Text(dice_.Scale(100, 1e4)) : "", density);
+  }
+
+  void AddParticles() {
+    const Extent fill = Fill();
+    // closer than two cells, bodies stick together
+    const Vector3d p = FindPlace(fill.radius + world_.cell_size_);
+    part_.bodies.push_back(absl::StrCat(
+        "{name: ", Name("particles"), ", particles: {fill: ", fill.text, ", per_cell: ",
+        4 + 2 * dice_.Below(4), dice_.Chance(0.5) ? ", layout: LATTICE" : ", layout: POISSON_DISK",
+        ", material: ", ParticleMaterial(), ", ", Pose(p), ", ", Thrown(), "}}"));
+  }
+
   // Two bodies side by side with a joint between them.
   void AddJointed() {
     const Extent a = Shape(), b = Shape();
@@ -272,16 +339,19 @@ class WorldMaker {
   std::vector<std::pair<Vector3d, double>> taken_;  // centres and radii
 };
 
-RandomWorld::RandomWorld(std::uint64_t seed) : seed_(seed) {
+RandomWorld::RandomWorld(std::uint64_t seed, Kind kind) : seed_(seed) {
   Dice dice(seed);
-  WorldMaker(&dice, this).Make();
+  WorldMaker maker(&dice, this);
+  kind == Kind::kMeshes ? maker.Make() : maker.MakeWithParticles();
 }
 
 std::string RandomWorld::ToYaml(const std::string& method, const std::vector<int>& kept) const {
-  std::string text = absl::StrCat("name: random_", seed_, "\ntime_step: ", time_step_,
-                                  "\nmethod: {", method, ": {}}\ncontact: {friction: ", friction_,
-                                  "}\nbodies:\n  - {name: ground, rigid: {motion: FIXED, shapes: [",
-                                  ground_, "]}}\n");
+  std::string text =
+      absl::StrCat("name: random_", seed_, "\ntime_step: ", time_step_, "\nmethod: {", method,
+                   ": {}}\ncontact: {friction: ", friction_, "}\n");
+  if (cell_size_ > 0) absl::StrAppend(&text, "grid: {cell_size: ", Text(cell_size_), "}\n");
+  absl::StrAppend(&text, "bodies:\n  - {name: ground, rigid: {motion: FIXED, shapes: [", ground_,
+                  "]}}\n");
   const auto append = [&](const char* key, const std::vector<std::string> Part::*entries) {
     bool is_first = key != nullptr;
     for (const int part : kept) {

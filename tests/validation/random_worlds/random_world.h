@@ -6,12 +6,15 @@
 
 namespace pliant::physics {
 
-// A world drawn at random from a seed: rigid and soft bodies of many shapes, sizes and densities
-// that are thrown onto the ground and at each other. The same seed gives the same world on every
-// machine.
+// A world drawn at random from a seed: bodies of many shapes, sizes and densities that are thrown
+// onto the ground and at each other. The same seed gives the same world on every machine.
 class RandomWorld {
  public:
-  explicit RandomWorld(std::uint64_t seed);
+  enum class Kind {
+    kMeshes,     // rigid and soft bodies, joints and robots
+    kParticles,  // up to three bodies of particles, of all materials, among up to four other bodies
+  };
+  explicit RandomWorld(std::uint64_t seed, Kind kind = Kind::kMeshes);
 
   // Number of parts that are kept or left out as a whole: a body, a pair with a joint, a soft body
   // on its handle, or a robot.
@@ -29,6 +32,7 @@ class RandomWorld {
 
   std::uint64_t seed_;
   double time_step_, friction_;
+  double cell_size_ = 0;  // of the grid of particles; 0: there are none [m]
   bool has_drives_ = false;
   std::string ground_;
   std::vector<Part> parts_;

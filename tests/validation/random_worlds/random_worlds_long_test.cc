@@ -1,5 +1,5 @@
-// Two thousand random worlds under each of convex, corrective and nonsmooth, and two hundred under
-// smooth.
+// Two thousand random worlds under each of convex, corrective and nonsmooth, two hundred under
+// smooth, and a hundred with particles.
 
 #include <string>
 #include <tuple>
@@ -33,6 +33,16 @@ TEST_P(SmoothRandomWorlds, ConvergeAndSeldomGainEnergy) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SmoothRandomWorlds, ::testing::Range(0, 4));
+
+class RandomParticleWorlds : public ::testing::TestWithParam<int> {};
+
+TEST_P(RandomParticleWorlds, ConvergeAndGainNoEnergy) {
+  constexpr int kCount = 25;
+  CheckRandomWorlds("convex", GetParam() * kCount + 1, kCount, RandomWorld::Kind::kParticles,
+                    kParticleLimits);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RandomParticleWorlds, ::testing::Range(0, 4));
 
 }  // namespace
 }  // namespace pliant::physics

@@ -1,4 +1,4 @@
-// Sixty random worlds under each of convex, corrective and nonsmooth.
+// Sixty random worlds under each of convex, corrective and nonsmooth, and ten with particles.
 
 #include <string>
 #include <tuple>
@@ -24,6 +24,10 @@ INSTANTIATE_TEST_SUITE_P(All, RandomWorlds,
                          [](const auto& info) {
                            return std::get<0>(info.param) + std::to_string(std::get<1>(info.param));
                          });
+
+TEST(RandomParticleWorlds, ConvergeAndGainNoEnergy) {
+  CheckRandomWorlds("convex", 25, 10, RandomWorld::Kind::kParticles, kParticleLimits);
+}
 
 // Worlds that once failed: a step was repeated for minutes; a body that an impact spun gained half
 // of the world's energy; a hyperelastic body was relinearised at inexact impulses until no

@@ -18,6 +18,9 @@ struct WorldLimits {
   double overlap = 1e-4;  // at the end [m]
 };
 
+// Particles may be pressed into a shape a little further.
+inline constexpr WorldLimits kParticleLimits = {.duration = 0.6, .overlap = 1e-3};
+
 inline bool Keeps(const WorldLimits& limits, const WorldVerdict& verdict) {
   return verdict.fault.empty() && verdict.missed == 0 && verdict.largest_gain <= limits.gain &&
          verdict.total_gain <= limits.total_gain && verdict.overlap <= limits.overlap;
@@ -25,10 +28,11 @@ inline bool Keeps(const WorldLimits& limits, const WorldVerdict& verdict) {
 
 // Runs the worlds of `count` seeds. One that fails is cut down to the fewest bodies with which it
 // still does.
-inline void CheckRandomWorlds(const std::string& method, std::uint64_t first_seed, int count) {
-  const WorldLimits limits;
+inline void CheckRandomWorlds(const std::string& method, std::uint64_t first_seed, int count,
+                              RandomWorld::Kind kind = RandomWorld::Kind::kMeshes,
+                              const WorldLimits& limits = {}) {
   for (std::uint64_t seed = first_seed; seed < first_seed + count; ++seed) {
-    const RandomWorld world(seed);
+    const RandomWorld world(seed, kind);
     const WorldVerdict verdict = RunScene(world.ToYaml(method), limits.duration);
     if (Keeps(limits, verdict)) continue;
     const std::vector<int> fewest = FindFewestParts(world, method, [&](const std::string& scene) {
