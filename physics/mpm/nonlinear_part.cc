@@ -92,9 +92,8 @@ ParticleResponse NonlinearPart::Respond(int particle, const Matrix3d& H,
 }
 
 ParticleResponse NonlinearPart::RespondForNewton(int particle, const Matrix3d& H,
-                                                 bool is_far) const {
-  if (is_far && !model_.material_of(particle).is_convex())
-    return Respond(particle, H, ParticleTangent::kAbsolute);
+                                                 ParticleTangent tangent) const {
+  if (tangent == ParticleTangent::kAbsolute) return Respond(particle, H, tangent);
   ParticleResponse response;
   flow_.Respond(particle, H, &response);
   return response;
@@ -247,11 +246,13 @@ void NonlinearPart::AddHessian(std::span<const double> v, bool is_far, std::span
           const Kernel kernel = MakeKernel(p, cell);
           const Deformed& at = deformed_[p];
           const Matrix3d H = h_ * InterpolateGradient(kernel, nodes);
-          // far away, the tangent differs from that of the linearisation even at the same H
-          const bool has_same = model_.material_of(p).is_convex() || !is_far;
-          if ((has_same && H == at.H) || IsLinear(p, H)) return;
+          const ParticleTangent tangent = is_far && !model_.material_of(p).is_convex()
+                                              ? ParticleTangent::kAbsolute
+                                              : ParticleTangent::kConvex;
+          // the linearisation has the convex tangent
+          if ((tangent == ParticleTangent::kConvex && H == at.H) || IsLinear(p, H)) return;
           terms->matrix.Add(kernel, model_.particle_volume[p] * h_ * h_,
-                            RespondForNewton(p, H, is_far).tangent - at.response.tangent, 0);
+                            RespondForNewton(p, H, tangent).tangent - at.response.tangent, 0);
         });
     if (count > 0) add_dilations();
   };

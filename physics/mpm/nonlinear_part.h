@@ -79,8 +79,9 @@ class NonlinearPart final : public solvers::MomentumTerm {
   // Whether a particle's response to H equals its linearisation.
   bool IsLinear(int particle, const Eigen::Matrix3d& H) const;
   ParticleResponse Respond(int particle, const Eigen::Matrix3d& H, ParticleTangent tangent) const;
-  // With the tangent for an iteration of Newton's method; `is_far` as of AddHessian.
-  ParticleResponse RespondForNewton(int particle, const Eigen::Matrix3d& H, bool is_far) const;
+  // The convex tangent is that along the flow.
+  ParticleResponse RespondForNewton(int particle, const Eigen::Matrix3d& H,
+                                    ParticleTangent tangent) const;
   // Change of a particle's dilation since its linearisation, with velocities v on its nodes.
   double CalcDilationChange(int particle, const Kernel& kernel, const NodeVectors& v) const;
   // The part of a particle in φ, per volume, after this change.

@@ -5,7 +5,7 @@
 namespace pliant::solvers {
 
 // A non-quadratic potential φ(v) of one block's velocities, added to ½‖v − v*‖²_A: the contribution
-// of a stiffening material to the momentum balance. Twice differentiable.
+// of a stiffening material to the momentum balance. It is twice differentiable.
 class MomentumTerm {
  public:
   virtual ~MomentumTerm() = default;

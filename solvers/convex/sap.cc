@@ -551,7 +551,7 @@ struct SapSolver::Workspace {
     double alpha = SearchExactly();
     // near a solution, the differences of ℓ are rounding errors
     if (terms_.are_convex() || residual < kNearResidual) return alpha;
-    // where ℓ is not convex, it may rise before it falls to the point that was found
+    // a cost that is not convex may rise before it falls to the point that was found
     double unused = 0;
     const double slope = Slope(0, &unused), rounding = 1e-14 * cost_size_;
     const auto is_lower = [&] {

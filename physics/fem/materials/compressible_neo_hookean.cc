@@ -34,8 +34,7 @@ void CalcTangent(const Lane& mu, const Lane& pressure, const Lane& D, const Lane
 void CompressibleNeoHookean::RespondTo(const Lane* p, const LaneMatrix3& F, const Lane* mean,
                                        Tangent tangent, MaterialResponse* response) const {
   // negative eigenvalues and spin are found in the principal stretches
-  if (tangent != Tangent::kNone && tangent != Tangent::kExact)
-    return IsotropicMaterial::RespondTo(p, F, mean, tangent, response);
+  if (IsProjected(tangent)) return IsotropicMaterial::RespondTo(p, F, mean, tangent, response);
   const LaneMatrix3 cofactors = CalcCofactors(F);
   const Lane J = F[0] * cofactors[0] + F[1] * cofactors[1] + F[2] * cofactors[2];
   const Lane mu = CalcShearModulus(p);

@@ -60,8 +60,7 @@ class Corotational final : public IsotropicMaterial {
   void RespondTo(const Lane* p, const LaneMatrix3& F, const Lane* mean, Tangent tangent,
                  MaterialResponse* response) const override {
     // negative eigenvalues and spin are found in the principal stretches
-    if (tangent != Tangent::kNone && tangent != Tangent::kExact)
-      return IsotropicMaterial::RespondTo(p, F, mean, tangent, response);
+    if (IsProjected(tangent)) return IsotropicMaterial::RespondTo(p, F, mean, tangent, response);
     const auto [mu, lambda] = CalcLame(p);
     const LaneMatrix3 R = CalcPolarRotations(F);
     const LaneMatrix3 S = CalcStretches(R, F);

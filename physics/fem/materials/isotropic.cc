@@ -78,7 +78,7 @@ void IsotropicMaterial::RespondTo(const Lane* p, const LaneMatrix3& F, const Lan
   response->stress = ProductTransposed(Ug, f.V);
   if (tangent == Tangent::kNone) return;
 
-  if (tangent != Tangent::kExact) {
+  if (IsProjected(tangent)) {
     response->projected = ProjectStiffness(tangent, r.stiffness);
     for (int k = 0; k < 3; ++k) {
       const Lane least = kRoundedEigenvalue * r.stiffness[k][k];

@@ -40,6 +40,10 @@ enum class Tangent {
   // does not resist rotation
   kDamping,
 };
+// Whether negative eigenvalues are replaced, for which principal stretches are needed.
+inline bool IsProjected(Tangent tangent) {
+  return tangent != Tangent::kNone && tangent != Tangent::kExact;
+}
 
 // A hyperelastic material: an energy density of the deformation gradient, with its derivatives.
 // docs/extending.md describes how to add one. It may use no function of the C library except the
@@ -92,7 +96,7 @@ RestModuli CalcRestModuli(const Material& material, std::span<const double> para
 // by their absolute values for Tangent::kAbsolute. For materials without a faster method. Returns
 // the lanes that had negative eigenvalues beyond rounding, as MaterialResponse::projected.
 unsigned ProjectEigenvalues(Tangent kind, std::array<Lane, 81>* tangent);
-// What it replaces an eigenvalue by.
+// Returns what ProjectEigenvalues puts in the place of an eigenvalue.
 inline double ProjectEigenvalue(Tangent kind, double x) {
   return x >= 0 ? x : kind == Tangent::kAbsolute ? -x : 0;
 }

@@ -43,8 +43,8 @@ struct ParticleStart {
   double viscosity = 0;  // of a liquid, beside that of its material [Pa s]
 };
 
-// Requested tangent of a particle: none; without negative eigenvalues; or with the absolute values
-// of its eigenvalues, which is the same where the energy is convex.
+// Requested tangent of a particle. Negative eigenvalues become zero in kConvex, and positive in
+// kAbsolute. The two are the same where the energy is convex.
 enum class ParticleTangent { kNone, kConvex, kAbsolute };
 
 // Response of a particle to H = h ∇v, the displacement gradient of the step.
