@@ -46,6 +46,11 @@ inline Eigen::Matrix3d Extract(const LaneMatrix3& A, int lane) {
   for (int i = 0; i < 9; ++i) matrix.data()[i] = A[i][lane];
   return matrix;
 }
+inline Eigen::Matrix<double, 9, 9> Extract(const std::array<Lane, 81>& A, int lane) {
+  Eigen::Matrix<double, 9, 9> matrix;
+  for (int i = 0; i < 81; ++i) matrix.data()[i] = A[i][lane];
+  return matrix;
+}
 inline void Insert(const Eigen::Matrix3d& matrix, int lane, LaneMatrix3* A) {
   for (int i = 0; i < 9; ++i) (*A)[i][lane] = matrix.data()[i];
 }

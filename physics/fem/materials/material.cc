@@ -126,8 +126,7 @@ unsigned ProjectLanes(Tangent kind, const Mask& definite, std::array<Lane, 81>* 
   unsigned projected = 0;
   for (int l = 0; l < kLanes; ++l) {
     if (definite[l]) continue;
-    Matrix9d A;
-    for (int i = 0; i < 81; ++i) A.data()[i] = (*tangent)[i][l];
+    const Matrix9d A = Extract(*tangent, l);
     if (!A.allFinite()) continue;
     const Eigen::SelfAdjointEigenSolver<Matrix9d> eigen(A);
     if (eigen.eigenvalues()[0] >= 0) continue;

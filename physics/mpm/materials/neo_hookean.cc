@@ -32,7 +32,7 @@ class NeoHookean final : public ParticleMaterial {
 
     response->is_projected = r.projected & 1;
     // δF = δH F: T_(ij)(kl) = F_ja A_(ia)(kb) F_lb
-    const Matrix9d A = ExtractTangent(r);
+    const Matrix9d A = Extract(r.tangent, 0);
     Matrix9d AF;
     for (int l = 0; l < 3; ++l) {
       AF.middleCols<3>(3 * l) = A.middleCols<3>(0) * F(l, 0) + A.middleCols<3>(3) * F(l, 1) +
@@ -52,7 +52,7 @@ class NeoHookean final : public ParticleMaterial {
     const MaterialResponse r = RespondTo(p, F, H, Tangent::kExact, response);
     const Matrix3d DF = D * F;
     const Eigen::Map<const Eigen::Matrix<double, 9, 1>> along(DF.data());
-    return along.dot(ExtractTangent(r) * along);
+    return along.dot(Extract(r.tangent, 0) * along);
   }
 
   void Advance(const double* /*p*/, const ParticleStart& start, const Matrix3d& H,
@@ -79,12 +79,6 @@ class NeoHookean final : public ParticleMaterial {
 
  private:
   using Matrix9d = Eigen::Matrix<double, 9, 9>;
-
-  static Matrix9d ExtractTangent(const MaterialResponse& response) {
-    Matrix9d A;
-    for (int i = 0; i < 81; ++i) A.data()[i] = response.tangent[i][0];
-    return A;
-  }
 
   // Sets energy and stress at (I + H) F; the result is the response of the law there.
   MaterialResponse RespondTo(const double* p, const Matrix3d& F, const Matrix3d& H, Tangent tangent,

@@ -43,7 +43,7 @@ class Sample {
     MaterialResponse response{};
     material_->Respond(p_, lanes, tangent, &response);
     Point point{response.energy[0], Extract(response.stress, 0), {}};
-    for (int i = 0; i < 81; ++i) point.tangent.data()[i] = response.tangent[i][0];
+    point.tangent = Extract(response.tangent, 0);
     return point;
   }
 

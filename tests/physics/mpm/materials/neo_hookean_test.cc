@@ -35,8 +35,7 @@ TEST(NeoHookean, IsTheLawOfFiniteElements) {
       // the work of a displacement is the same by either measure: (∂Ψ/∂H) : δH = P : δH F0
       const Matrix3d D = RandomMatrix(1, &random);
       EXPECT_NEAR(at.stress.cwiseProduct(D).sum(), P.cwiseProduct(D * F0).sum(), 1e-12 * P.norm());
-      Matrix9d A;
-      for (int i = 0; i < 81; ++i) A.data()[i] = r.tangent[i][0];
+      const Matrix9d A = Extract(r.tangent, 0);
       const Vector9d DF = AsVector(D * F0);
       EXPECT_NEAR(AsVector(D).dot(at.tangent * AsVector(D)), DF.dot(A * DF), 1e-12 * A.norm());
     }
